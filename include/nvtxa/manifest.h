@@ -1,0 +1,108 @@
+/**
+ * @file manifest.h
+ * manifest.yaml: what the profiling harness says about the run.
+ *
+ * YAML 1.2 core schema, one document, a mapping at the root. Duplicate keys, several documents,
+ * nesting deeper than 64 levels and aliases that expand to more than 100,000 nodes are errors.
+ */
+#ifndef NVTXA_MANIFEST_H
+#define NVTXA_MANIFEST_H
+
+#include <nvtxa/base.h>
+
+NVTXA_BEGIN_DECLS
+
+/** A manifest that was read. Immutable; shared by reference count. */
+typedef struct nvtxa_manifest nvtxa_manifest;
+
+/**
+ * Read a manifest from a file.
+ *
+ * @param path          the file
+ * @param ret_manifest  gets the manifest; the caller owns one reference
+ * @param reterr        gets the error, or NULL
+ * @return NVTXA_OK; NVTXA_ERROR_MANIFEST_MISSING, NVTXA_ERROR_MANIFEST_SYNTAX (with the line),
+ *         NVTXA_ERROR_MANIFEST_VALUE (with the key), NVTXA_ERROR_LIMIT, NVTXA_ERROR_IO,
+ *         NVTXA_ERROR_OUT_OF_MEMORY
+ *
+ * Thread-safe. Since 0.1.
+ */
+NVTXA_API nvtxa_status nvtxa_manifest_read_file(const char *path, nvtxa_manifest **ret_manifest,
+                                                nvtxa_error **reterr);
+
+/**
+ * Read a manifest from memory. As nvtxa_manifest_read_file(); the text is not kept.
+ *
+ * @param data          the YAML text, `length` bytes
+ * @param length        its length in bytes
+ * @param ret_manifest  gets the manifest; the caller owns one reference
+ * @param reterr        gets the error, or NULL
+ * @return as nvtxa_manifest_read_file()
+ *
+ * Thread-safe. Since 0.1.
+ */
+NVTXA_API nvtxa_status nvtxa_manifest_read_buffer(const char *data, size_t length,
+                                                  nvtxa_manifest **ret_manifest,
+                                                  nvtxa_error **reterr);
+
+/** Take another reference. NULL is allowed. Thread-safe. Since 0.1. */
+NVTXA_API nvtxa_manifest *nvtxa_manifest_ref(const nvtxa_manifest *manifest);
+
+/** Give a reference back; the last one frees. NULL is allowed. Thread-safe. Since 0.1. */
+NVTXA_API void nvtxa_manifest_unref(nvtxa_manifest *manifest);
+
+/** The required `capture_range`. Borrowed from the manifest. Thread-safe. Since 0.1. */
+NVTXA_API nvtxa_text nvtxa_manifest_capture_range(const nvtxa_manifest *manifest);
+
+/** `profile_name` as written; no text where null or absent. Borrowed. Thread-safe. Since 0.1. */
+NVTXA_API nvtxa_text nvtxa_manifest_profile_name(const nvtxa_manifest *manifest);
+
+/** `run_id` as written; no text where null or absent. Borrowed. Thread-safe. Since 0.1. */
+NVTXA_API nvtxa_text nvtxa_manifest_run_id(const nvtxa_manifest *manifest);
+
+/** `device` as written; no text where null or absent. Borrowed. Thread-safe. Since 0.1. */
+NVTXA_API nvtxa_text nvtxa_manifest_device(const nvtxa_manifest *manifest);
+
+/**
+ * `git_commit` as written, whatever number it may look like (`0123456`, `12e4567`); no text where
+ * null or absent. Borrowed. Thread-safe. Since 0.1.
+ */
+NVTXA_API nvtxa_text nvtxa_manifest_git_commit(const nvtxa_manifest *manifest);
+
+/** The length of `record_ids`; 0 where null, absent or no sequence. Thread-safe. Since 0.1. */
+NVTXA_API uint64_t nvtxa_manifest_record_count(const nvtxa_manifest *manifest);
+
+/**
+ * The declared number of iterations: `workload.iterations`, an integer >= 0 that fits int64_t.
+ *
+ * @param manifest        the manifest
+ * @param ret_iterations  gets the number N: the indexes 0 .. N-1 are expected
+ * @return whether one is declared. Where `workload.iterations` is there but is no such integer, none
+ *         is declared and a warning says so.
+ *
+ * Thread-safe. Since 0.1.
+ */
+NVTXA_API bool nvtxa_manifest_iterations(const nvtxa_manifest *manifest, int64_t *ret_iterations);
+
+/**
+ * The mapping `workload`, whole, as compact JSON with sorted keys; `{}` where absent or no mapping.
+ * Integers beyond signed 64 bits and floats that are not finite stand as strings.
+ * Borrowed. Thread-safe. Since 0.1.
+ */
+NVTXA_API nvtxa_text nvtxa_manifest_workload_json(const nvtxa_manifest *manifest);
+
+/** The mapping `cuda`, as nvtxa_manifest_workload_json(). Borrowed. Thread-safe. Since 0.1. */
+NVTXA_API nvtxa_text nvtxa_manifest_cuda_json(const nvtxa_manifest *manifest);
+
+/** SHA-256 of the manifest's bytes, 64 lower-case hex digits. Borrowed. Thread-safe. Since 0.1. */
+NVTXA_API nvtxa_text nvtxa_manifest_sha256(const nvtxa_manifest *manifest);
+
+/** How many warnings reading it gave. Thread-safe. Since 0.1. */
+NVTXA_API size_t nvtxa_manifest_warning_count(const nvtxa_manifest *manifest);
+
+/** Warning `index`, below the count. Borrowed from the manifest. Thread-safe. Since 0.1. */
+NVTXA_API nvtxa_warning nvtxa_manifest_warning(const nvtxa_manifest *manifest, size_t index);
+
+NVTXA_END_DECLS
+
+#endif

@@ -1,0 +1,17 @@
+/**
+ * @file nvtxa.h
+ * All of libnvtxanalysis. The modules, in the direction that data takes:
+ * manifest.h (what was run), export.h (trace to reports), ranges.h (reports to tables),
+ * analysis.h (tables to scopes and iterations), json.h (analysis to analysis.json).
+ */
+#ifndef NVTXA_NVTXA_H
+#define NVTXA_NVTXA_H
+
+#include <nvtxa/analysis.h>
+#include <nvtxa/base.h>
+#include <nvtxa/export.h>
+#include <nvtxa/json.h>
+#include <nvtxa/manifest.h>
+#include <nvtxa/ranges.h>
+
+#endif

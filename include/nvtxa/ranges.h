@@ -1,0 +1,209 @@
+/**
+ * @file ranges.h
+ * The ranges of one report, as a table: from a CSV report that nsys wrote, or built row by row.
+ *
+ * Units: times are integer nanoseconds, on the clock of the trace. Names are UTF-8; bytes of a report
+ * that are not are replaced by U+FFFD, with a warning.
+ */
+#ifndef NVTXA_RANGES_H
+#define NVTXA_RANGES_H
+
+#include <nvtxa/base.h>
+
+NVTXA_BEGIN_DECLS
+
+/** The ranges of one report. Immutable; shared by reference count. */
+typedef struct nvtxa_ranges nvtxa_ranges;
+
+/** How a report quotes its fields. */
+typedef enum nvtxa_quoting {
+  /** RFC 4180 where a record can be read so, else as nsys before 2024.5 writes it. */
+  NVTXA_QUOTING_AUTO = 0,
+  /** As nsys before 2024.5 writes it, where a record can be read so: quotes around a field for a
+   * comma only, none doubled inside, none for a line break. Else RFC 4180. */
+  NVTXA_QUOTING_NSYS = 1
+} nvtxa_quoting;
+
+/** Where the hierarchy of a table comes from. */
+typedef enum nvtxa_hierarchy {
+  /** From the parent ids, which are held against the times: where one disagrees, the hierarchy, child
+   * and exclusive times of the whole table are computed from the times, with a warning. */
+  NVTXA_HIERARCHY_DECLARED = 0,
+  /** From the times alone: the parent is the shortest range of the thread that encloses the range;
+   * of ranges with the same start and end, the one with the lower id is the outer. */
+  NVTXA_HIERARCHY_FROM_TIMES = 1
+} nvtxa_hierarchy;
+
+/** How to read or build. Start from NVTXA_RANGES_OPTIONS_INIT; zero or NULL means the default. */
+typedef struct nvtxa_ranges_options {
+  size_t size;               /**< sizeof(nvtxa_ranges_options) */
+  nvtxa_quoting quoting;     /**< for CSV; default NVTXA_QUOTING_AUTO */
+  nvtxa_hierarchy hierarchy; /**< default NVTXA_HIERARCHY_DECLARED */
+  const nvtxa_hooks *hooks;  /**< log, progress, cancel; borrowed during the call */
+} nvtxa_ranges_options;
+
+/** The defaults. */
+#define NVTXA_RANGES_OPTIONS_INIT \
+  { sizeof(nvtxa_ranges_options), NVTXA_QUOTING_AUTO, NVTXA_HIERARCHY_DECLARED, NULL }
+
+/**
+ * One range. Which members count depends on the report that the table is of: those marked "host" are
+ * zero in a table of GPU-projected ranges and those marked "GPU" in one of host ranges.
+ */
+typedef struct nvtxa_range {
+  size_t size;             /**< sizeof(nvtxa_range); NVTXA_RANGE_INIT sets it */
+  nvtxa_text name;         /**< raw name: domain, colon and text; the default domain may be empty */
+  int64_t process_id;      /**< with thread_id and range_id: the range key */
+  int64_t thread_id;       /**< see process_id */
+  int64_t range_id;        /**< unique within its thread and export */
+  bool has_parent;         /**< whether parent_id counts */
+  int64_t parent_id;       /**< the enclosing range's range_id, on the same thread */
+  int64_t start_ns;        /**< when the range was pushed (or started) */
+  int64_t duration_ns;     /**< host-inclusive time, >= 0 */
+  int64_t child_total_ns;  /**< host: sum of the direct children's durations */
+  int64_t exclusive_ns;    /**< host: duration less child_total; below 0 where children overlap */
+  bool open;               /**< host: not yet ended when the trace was; the duration is no measure */
+  nvtxa_text style;        /**< GPU: "PushPop" or "StartEnd", as the report has it */
+  int64_t projected_start_ns;    /**< GPU: first start of the operations launched inside */
+  int64_t projected_duration_ns; /**< GPU: from there to their last end; a span, with its gaps */
+  int64_t gpu_operation_count;   /**< GPU: how many operations, as the report counts them */
+} nvtxa_range;
+
+/** A range with all members zero. */
+#define NVTXA_RANGE_INIT \
+  { sizeof(nvtxa_range), {NULL, 0}, 0, 0, 0, false, 0, 0, 0, 0, 0, false, {NULL, 0}, 0, 0, 0 }
+
+/**
+ * Read a CSV report from a file, as a stream: memory grows with the rows, not with their text.
+ *
+ * Columns are found by name, in any order; others are ignored. The needed columns are listed in
+ * docs/artifacts.md. A report in other units than nanoseconds, or without a header, is refused.
+ * A GPU report with no rows, or of zero bytes, is an empty table; a host report with none an error.
+ *
+ * @param path        the file
+ * @param report      which report it is
+ * @param options     NULL for the defaults
+ * @param ret_ranges  gets the table; the caller owns one reference
+ * @param reterr      gets the error, or NULL; it names the file, the line and the column
+ * @return NVTXA_OK; NVTXA_ERROR_REPORT_MISSING, NVTXA_ERROR_REPORT_EMPTY,
+ *         NVTXA_ERROR_REPORT_COLUMNS, NVTXA_ERROR_REPORT_SYNTAX, NVTXA_ERROR_REPORT_VALUE,
+ *         NVTXA_ERROR_HIERARCHY_CYCLE, NVTXA_ERROR_LIMIT (a record over 64 MiB),
+ *         NVTXA_ERROR_OVERFLOW, NVTXA_ERROR_CANCELLED, NVTXA_ERROR_IO,
+ *         NVTXA_ERROR_INVALID_ARGUMENT, NVTXA_ERROR_OUT_OF_MEMORY
+ *
+ * Thread-safe. Since 0.1.
+ */
+NVTXA_API nvtxa_status nvtxa_ranges_read_file(const char *path, nvtxa_report report,
+                                              const nvtxa_ranges_options *options,
+                                              nvtxa_ranges **ret_ranges, nvtxa_error **reterr);
+
+/**
+ * Read a CSV report from memory. As nvtxa_ranges_read_file(); the text is not kept.
+ *
+ * @param data        the CSV text, `length` bytes
+ * @param length      its length in bytes
+ * @param report      which report it is
+ * @param options     NULL for the defaults
+ * @param ret_ranges  gets the table; the caller owns one reference
+ * @param reterr      gets the error, or NULL
+ * @return as nvtxa_ranges_read_file()
+ *
+ * Thread-safe. Since 0.1.
+ */
+NVTXA_API nvtxa_status nvtxa_ranges_read_buffer(const char *data, size_t length,
+                                                nvtxa_report report,
+                                                const nvtxa_ranges_options *options,
+                                                nvtxa_ranges **ret_ranges, nvtxa_error **reterr);
+
+/** A table in the making, for ranges that come from elsewhere. Not shared. */
+typedef struct nvtxa_ranges_builder nvtxa_ranges_builder;
+
+/**
+ * Begin a table.
+ *
+ * @param report       which kind of ranges it will hold
+ * @param options      NULL for the defaults
+ * @param ret_builder  gets the builder; the caller frees it with nvtxa_ranges_builder_free()
+ * @param reterr       gets the error, or NULL
+ * @return NVTXA_OK; NVTXA_ERROR_INVALID_ARGUMENT, NVTXA_ERROR_OUT_OF_MEMORY
+ *
+ * Thread-safe. Since 0.1.
+ */
+NVTXA_API nvtxa_status nvtxa_ranges_builder_new(nvtxa_report report,
+                                                const nvtxa_ranges_options *options,
+                                                nvtxa_ranges_builder **ret_builder,
+                                                nvtxa_error **reterr);
+
+/**
+ * Add a range. It is copied. With NVTXA_HIERARCHY_FROM_TIMES, parent, child total and exclusive time
+ * are computed when the table is finished and need not be given.
+ *
+ * @param builder  the builder
+ * @param range    the range; its durations must not be negative, nor its end pass 64 bits
+ * @param reterr   gets the error, or NULL
+ * @return NVTXA_OK; NVTXA_ERROR_INVALID_ARGUMENT, NVTXA_ERROR_LIMIT (2^32 - 2 ranges),
+ *         NVTXA_ERROR_OUT_OF_MEMORY
+ *
+ * Safe on distinct objects. Since 0.1.
+ */
+NVTXA_API nvtxa_status nvtxa_ranges_builder_add(nvtxa_ranges_builder *builder,
+                                                const nvtxa_range *range, nvtxa_error **reterr);
+
+/**
+ * Make the table. The builder is used up, whatever comes of it, and can only be freed.
+ *
+ * @param builder     the builder
+ * @param ret_ranges  gets the table; the caller owns one reference
+ * @param reterr      gets the error, or NULL
+ * @return NVTXA_OK; NVTXA_ERROR_HIERARCHY_CYCLE, NVTXA_ERROR_REPORT_VALUE (two ranges with one key),
+ *         NVTXA_ERROR_OVERFLOW, NVTXA_ERROR_INVALID_ARGUMENT, NVTXA_ERROR_OUT_OF_MEMORY
+ *
+ * Safe on distinct objects. Since 0.1.
+ */
+NVTXA_API nvtxa_status nvtxa_ranges_builder_finish(nvtxa_ranges_builder *builder,
+                                                   nvtxa_ranges **ret_ranges,
+                                                   nvtxa_error **reterr);
+
+/** Free a builder. NULL is allowed. Safe on distinct objects. Since 0.1. */
+NVTXA_API void nvtxa_ranges_builder_free(nvtxa_ranges_builder *builder);
+
+/** Take another reference. NULL is allowed. Thread-safe. Since 0.1. */
+NVTXA_API nvtxa_ranges *nvtxa_ranges_ref(const nvtxa_ranges *ranges);
+
+/** Give a reference back; the last one frees. NULL is allowed. Thread-safe. Since 0.1. */
+NVTXA_API void nvtxa_ranges_unref(nvtxa_ranges *ranges);
+
+/** Which report the table is of. Thread-safe. Since 0.1. */
+NVTXA_API nvtxa_report nvtxa_ranges_report(const nvtxa_ranges *ranges);
+
+/** How many ranges there are. Thread-safe. Since 0.1. */
+NVTXA_API size_t nvtxa_ranges_count(const nvtxa_ranges *ranges);
+
+/**
+ * Range `index`, in the report's order.
+ *
+ * @param ranges     the table
+ * @param index      from 0, below nvtxa_ranges_count()
+ * @param ret_range  gets the range; `size` must be set. Its texts are borrowed from the table
+ * @return NVTXA_OK; NVTXA_ERROR_INVALID_ARGUMENT
+ *
+ * Thread-safe. Since 0.1.
+ */
+NVTXA_API nvtxa_status nvtxa_ranges_get(const nvtxa_ranges *ranges, size_t index,
+                                        nvtxa_range *ret_range);
+
+/**
+ * How many GPU operations the report counts outside every range (its row without a range); they are
+ * in no range of the table. Thread-safe. Since 0.1.
+ */
+NVTXA_API int64_t nvtxa_ranges_unattributed_operations(const nvtxa_ranges *ranges);
+
+/** How many warnings reading or building gave. Thread-safe. Since 0.1. */
+NVTXA_API size_t nvtxa_ranges_warning_count(const nvtxa_ranges *ranges);
+
+/** Warning `index`, below the count. Borrowed from the table. Thread-safe. Since 0.1. */
+NVTXA_API nvtxa_warning nvtxa_ranges_warning(const nvtxa_ranges *ranges, size_t index);
+
+NVTXA_END_DECLS
+
+#endif

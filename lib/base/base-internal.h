@@ -1,0 +1,199 @@
+/*
+ * What the modules share inside the library: errors, warnings, text, memory, files, hooks. Everything
+ * here starts with nvtxa__ and is hidden from the library's users.
+ */
+#ifndef NVTXA_BASE_INTERNAL_H
+#define NVTXA_BASE_INTERNAL_H
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include <nvtxa/base.h>
+
+#define NVTXA__PRINTF(string, first) __attribute__((format(printf, string, first)))
+#define NVTXA__COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* ---- errors (error.c) ---- */
+
+/* Where an error is; zero or NULL members are left out. `cause` is taken over. */
+typedef struct nvtxa__where {
+  const char *file;
+  uint64_t line;
+  const char *field;
+  int errnum;
+  const char *hint;
+  nvtxa_error *cause;
+} nvtxa__where;
+
+/* Make an error where the caller asked for one (reterr not NULL) and return `status`, so that a
+ * failing function can say `return nvtxa__fail(...)`. `where` may be NULL. With an errnum, the
+ * message gets ": " and its text. */
+nvtxa_status nvtxa__fail(nvtxa_error **reterr, nvtxa_status status, const nvtxa__where *where,
+                         const char *format, ...) NVTXA__PRINTF(4, 5);
+
+nvtxa_status nvtxa__out_of_memory(nvtxa_error **reterr);
+
+/* NVTXA_ERROR_INVALID_ARGUMENT for a NULL or a wrong number given by the caller. */
+nvtxa_status nvtxa__invalid(nvtxa_error **reterr, const char *what);
+
+/* An options or result struct that begins with its size, from a caller that may have been built
+ * against another version: copy what both sides know into `own` (of `own_size` bytes, filled with
+ * the defaults) and refuse non-zero bytes that this version does not know. `given` may be NULL. */
+nvtxa_status nvtxa__options_copy(void *own, size_t own_size, const void *given,
+                                 nvtxa_error **reterr);
+
+/* The other way: hand out as much of `own` as the caller's struct (its size is in its first member)
+ * has room for. */
+nvtxa_status nvtxa__result_copy(void *given, const void *own, size_t own_size);
+
+/* ---- warnings (warning.c) ---- */
+
+typedef struct nvtxa__warnings {
+  nvtxa_warning *items;
+  size_t count;
+  size_t capacity;
+} nvtxa__warnings;
+
+/* 0 or -1 (out of memory). */
+int nvtxa__warn(nvtxa__warnings *warnings, nvtxa_warning_kind kind, const char *format, ...)
+    NVTXA__PRINTF(3, 4);
+int nvtxa__warn_copy(nvtxa__warnings *warnings, nvtxa_warning warning);
+void nvtxa__warnings_free(nvtxa__warnings *warnings);
+
+/* ---- text (text.c) ---- */
+
+nvtxa_text nvtxa__text(const char *string); /* NULL gives no text */
+bool nvtxa__text_equal(nvtxa_text a, nvtxa_text b);
+int nvtxa__text_compare(nvtxa_text a, nvtxa_text b); /* byte order */
+bool nvtxa__text_is(nvtxa_text text, const char *string);
+
+/* Text from elsewhere for a message: control characters, backslashes and invalid UTF-8 escaped, cut
+ * to the buffer with "..." at the end. Returns `buffer`. */
+#define NVTXA__QUOTED 128
+const char *nvtxa__quote(char buffer[NVTXA__QUOTED], const char *data, size_t length);
+
+/* A decimal integer that fills the text, with an optional '-'. */
+bool nvtxa__parse_int64(const char *data, size_t length, int64_t *ret);
+
+/* ---- UTF-8 (utf8.c) ---- */
+
+/* The length of the valid prefix. */
+size_t nvtxa__utf8_valid(const char *data, size_t length);
+
+/* Copy with each maximal ill-formed sequence replaced by U+FFFD (Unicode 15, 3.9: "substitution of
+ * maximal subparts"). `out` needs room for 3 * length bytes. Returns how many were written. */
+size_t nvtxa__utf8_replace(char *out, const char *data, size_t length);
+
+/* ---- memory (memory.c) ---- */
+
+/* Make room for `needed` items of `item_size` bytes, growing by half at least. 0 or -1. */
+int nvtxa__reserve(void *pointer_to_array, size_t *capacity, size_t needed, size_t item_size);
+
+/* Blocks of memory that are freed together. */
+typedef struct nvtxa__arena {
+  struct nvtxa__arena_block *head;
+} nvtxa__arena;
+
+void *nvtxa__arena_alloc(nvtxa__arena *arena, size_t size); /* aligned for any type; or NULL */
+char *nvtxa__arena_copy(nvtxa__arena *arena, const char *data, size_t length); /* adds a NUL */
+void nvtxa__arena_free(nvtxa__arena *arena);
+
+/* A growing text. `data` is NUL-terminated once anything was added. */
+typedef struct nvtxa__buffer {
+  char *data;
+  size_t length;
+  size_t capacity;
+} nvtxa__buffer;
+
+int nvtxa__buffer_add(nvtxa__buffer *buffer, const char *data, size_t length);
+int nvtxa__buffer_printf(nvtxa__buffer *buffer, const char *format, ...) NVTXA__PRINTF(2, 3);
+void nvtxa__buffer_free(nvtxa__buffer *buffer);
+
+/* ---- interning (intern.c): equal bytes get equal ids, from 0 in the order of first sight ---- */
+
+typedef struct nvtxa__intern {
+  nvtxa_text *texts; /* by id */
+  uint64_t *hashes;  /* by id */
+  size_t count;
+  size_t capacity;
+  uint32_t *slots; /* id + 1; 0 is empty */
+  size_t slot_count;
+  nvtxa__arena arena;
+} nvtxa__intern;
+
+int nvtxa__intern_add(nvtxa__intern *intern, const char *data, size_t length, uint32_t *ret_id);
+void nvtxa__intern_free(nvtxa__intern *intern);
+
+/* A 64-bit hash for tables of the library's own, never written anywhere. */
+uint64_t nvtxa__hash(const void *data, size_t length);
+
+/* ---- files (file.c) ---- */
+
+/* Gets pieces of a file's content. 0 or an errno. */
+typedef int (*nvtxa__write_fn)(void *user, const char *data, size_t length);
+
+/* Write a file by a function that writes through (sink, sink_user), sync it and rename it over
+ * `path`, relative to `directory` (an open directory, or AT_FDCWD). On failure nothing is left and an
+ * old file stays. `produce` returns a status and its own error. */
+typedef nvtxa_status (*nvtxa__produce_fn)(void *user, nvtxa__write_fn sink, void *sink_user,
+                                          nvtxa_error **reterr);
+nvtxa_status nvtxa__file_replace(int directory, const char *path, const char *shown_path,
+                                 nvtxa__produce_fn produce, void *user, nvtxa_error **reterr);
+
+/* Read a whole regular file of at most `limit` bytes, NUL-terminated, into *ret_data (malloc). */
+nvtxa_status nvtxa__file_read(int directory, const char *path, const char *shown_path, size_t limit,
+                              char **ret_data, size_t *ret_length, nvtxa_error **reterr);
+
+/* Open a regular file for reading: never a directory, FIFO or device, and never blocking. */
+nvtxa_status nvtxa__file_open(int directory, const char *path, const char *shown_path, int *ret_fd,
+                              nvtxa_error **reterr);
+
+/* ---- digest (digest.c) ---- */
+
+#define NVTXA__SHA256_HEX 65 /* 64 digits and a NUL */
+void nvtxa__sha256(const char *data, size_t length, char hex[NVTXA__SHA256_HEX]);
+
+/* Of the rest of an open file. Checks the cancel flag as it goes. */
+nvtxa_status nvtxa__sha256_fd(int fd, const char *shown_path, const nvtxa_hooks *hooks,
+                              char hex[NVTXA__SHA256_HEX], nvtxa_error **reterr);
+
+/* ---- hooks (hooks.c) ---- */
+
+bool nvtxa__cancelled(const nvtxa_hooks *hooks);
+nvtxa_status nvtxa__cancel_error(nvtxa_error **reterr);
+void nvtxa__log(const nvtxa_hooks *hooks, nvtxa_log_level level, const char *format, ...)
+    NVTXA__PRINTF(3, 4);
+int64_t nvtxa__now_ns(void); /* monotonic */
+
+/* Reports an activity's progress at most ten times a second. */
+typedef struct nvtxa__activity {
+  const nvtxa_hooks *hooks;
+  const char *name;
+  int64_t started_ns;
+  int64_t shown_ns;
+} nvtxa__activity;
+
+void nvtxa__activity_start(nvtxa__activity *activity, const nvtxa_hooks *hooks, const char *name);
+void nvtxa__activity_tick(nvtxa__activity *activity);
+
+/* ---- shared objects ---- */
+
+typedef struct nvtxa__refcount {
+  atomic_uint_least32_t count;
+} nvtxa__refcount;
+
+static inline void nvtxa__ref_init(nvtxa__refcount *ref) {
+  atomic_init(&ref->count, 1);
+}
+
+static inline void nvtxa__ref_take(nvtxa__refcount *ref) {
+  atomic_fetch_add_explicit(&ref->count, 1, memory_order_relaxed);
+}
+
+/* Whether that was the last one. */
+static inline bool nvtxa__ref_drop(nvtxa__refcount *ref) {
+  return atomic_fetch_sub_explicit(&ref->count, 1, memory_order_acq_rel) == 1;
+}
+
+#endif

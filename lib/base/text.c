@@ -1,0 +1,89 @@
+/* Text by pointer and length: comparing, quoting for messages, integers. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base-internal.h"
+
+nvtxa_text nvtxa__text(const char *string) {
+  return (nvtxa_text){string, string == NULL ? 0 : strlen(string)};
+}
+
+bool nvtxa__text_equal(nvtxa_text a, nvtxa_text b) {
+  return a.length == b.length && (a.length == 0 || memcmp(a.data, b.data, a.length) == 0);
+}
+
+int nvtxa__text_compare(nvtxa_text a, nvtxa_text b) {
+  size_t shared = a.length < b.length ? a.length : b.length;
+  int order = shared == 0 ? 0 : memcmp(a.data, b.data, shared);
+  return order != 0 ? order : (a.length > b.length) - (a.length < b.length);
+}
+
+bool nvtxa__text_is(nvtxa_text text, const char *string) {
+  return nvtxa__text_equal(text, nvtxa__text(string));
+}
+
+const char *nvtxa__quote(char buffer[NVTXA__QUOTED], const char *data, size_t length) {
+  const size_t room = NVTXA__QUOTED - sizeof "...";
+  size_t used = 0;
+  size_t i = 0;
+  while (i < length) {
+    unsigned char byte = (unsigned char)data[i];
+    char piece[8];
+    size_t piece_length;
+    size_t step = 1;
+    if (byte >= 0x80) {
+      size_t rest = length - i < 4 ? length - i : 4;
+      while (step < rest && ((unsigned char)data[i + step] & 0xC0) == 0x80) {
+        step++;
+      }
+      /* C1 control characters (C2 80 .. C2 9F) are as unwelcome on a terminal as the C0 ones. */
+      bool control = byte == 0xC2 && step == 2 && (unsigned char)data[i + 1] < 0xA0;
+      if (nvtxa__utf8_valid(data + i, step) != step || control) {
+        step = 1;
+        piece_length = (size_t)snprintf(piece, sizeof piece, "\\x%02X", byte);
+      } else {
+        memcpy(piece, data + i, step);
+        piece_length = step;
+      }
+    } else if (byte < 0x20 || byte == 0x7F || byte == '\\') {
+      const char *name = byte == '\n'   ? "\\n"
+                         : byte == '\r' ? "\\r"
+                         : byte == '\t' ? "\\t"
+                         : byte == '\\' ? "\\\\"
+                                        : NULL;
+      piece_length = (size_t)(name != NULL ? snprintf(piece, sizeof piece, "%s", name)
+                                           : snprintf(piece, sizeof piece, "\\x%02X", byte));
+    } else {
+      piece[0] = (char)byte;
+      piece_length = 1;
+    }
+    if (used + piece_length > room) {
+      memcpy(buffer + used, "...", sizeof "...");
+      return buffer;
+    }
+    memcpy(buffer + used, piece, piece_length);
+    used += piece_length;
+    i += step;
+  }
+  buffer[used] = '\0';
+  return buffer;
+}
+
+bool nvtxa__parse_int64(const char *data, size_t length, int64_t *ret) {
+  bool negative = length > 0 && data[0] == '-';
+  size_t i = negative;
+  if (i == length) {
+    return false;
+  }
+  uint64_t limit = negative ? (uint64_t)INT64_MAX + 1 : (uint64_t)INT64_MAX;
+  uint64_t value = 0;
+  for (; i < length; i++) {
+    unsigned digit = (unsigned)(unsigned char)data[i] - '0';
+    if (digit > 9 || value > (limit - digit) / 10) {
+      return false;
+    }
+    value = value * 10 + digit;
+  }
+  *ret = negative ? (int64_t)(0 - value) : (int64_t)value;
+  return true;
+}
