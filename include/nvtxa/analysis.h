@@ -115,7 +115,8 @@ typedef struct nvtxa_iteration_summary {
  * @param ret_analysis  gets the analysis, which keeps references to its inputs; the caller owns one
  *                      reference to it
  * @param reterr        gets the error, or NULL
- * @return NVTXA_OK; NVTXA_ERROR_CAPTURE_RANGE, NVTXA_ERROR_DUPLICATE_ITERATION,
+ * @return NVTXA_OK; NVTXA_ERROR_REPORT_EMPTY (no host range at all), NVTXA_ERROR_CAPTURE_RANGE,
+ *         NVTXA_ERROR_DUPLICATE_ITERATION,
  *         NVTXA_ERROR_OVERFLOW, NVTXA_ERROR_LIMIT, NVTXA_ERROR_CANCELLED,
  *         NVTXA_ERROR_INVALID_ARGUMENT, NVTXA_ERROR_OUT_OF_MEMORY
  *

@@ -78,18 +78,19 @@ typedef struct nvtxa_range {
  *
  * Columns are found by name, in any order; others are ignored. The needed columns are listed in
  * docs/artifacts.md. A report in other units than nanoseconds, or without a header, is refused.
- * A GPU report with no rows, or of zero bytes, is an empty table; a host report with none an error.
+ * A report with no rows, or of zero bytes, is an empty table: for a GPU report that means no
+ * attributable GPU work; an empty table of host ranges is refused by nvtxa_analysis_new().
  *
  * @param path        the file
  * @param report      which report it is
  * @param options     NULL for the defaults
  * @param ret_ranges  gets the table; the caller owns one reference
  * @param reterr      gets the error, or NULL; it names the file, the line and the column
- * @return NVTXA_OK; NVTXA_ERROR_REPORT_MISSING, NVTXA_ERROR_REPORT_EMPTY,
- *         NVTXA_ERROR_REPORT_COLUMNS, NVTXA_ERROR_REPORT_SYNTAX, NVTXA_ERROR_REPORT_VALUE,
- *         NVTXA_ERROR_HIERARCHY_CYCLE, NVTXA_ERROR_LIMIT (a record over 64 MiB),
- *         NVTXA_ERROR_OVERFLOW, NVTXA_ERROR_CANCELLED, NVTXA_ERROR_IO,
- *         NVTXA_ERROR_INVALID_ARGUMENT, NVTXA_ERROR_OUT_OF_MEMORY
+ * @return NVTXA_OK; NVTXA_ERROR_REPORT_MISSING, NVTXA_ERROR_REPORT_COLUMNS,
+ *         NVTXA_ERROR_REPORT_SYNTAX, NVTXA_ERROR_REPORT_VALUE, NVTXA_ERROR_HIERARCHY_CYCLE,
+ *         NVTXA_ERROR_LIMIT (a record over 64 MiB, 2^32 - 2 ranges), NVTXA_ERROR_OVERFLOW,
+ *         NVTXA_ERROR_CANCELLED, NVTXA_ERROR_IO, NVTXA_ERROR_INVALID_ARGUMENT,
+ *         NVTXA_ERROR_OUT_OF_MEMORY
  *
  * Thread-safe. Since 0.1.
  */

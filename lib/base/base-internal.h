@@ -1,6 +1,6 @@
 /*
- * What the modules share inside the library: errors, warnings, text, memory, files, hooks. Everything
- * here starts with nvtxa__ and is hidden from the library's users.
+ * What the modules share inside the library: errors, warnings, text, memory, files, hooks.
+ * Everything here starts with nvtxa__ and is hidden from the library's users.
  */
 #ifndef NVTXA_BASE_INTERNAL_H
 #define NVTXA_BASE_INTERNAL_H
@@ -12,7 +12,7 @@
 #include <nvtxa/base.h>
 
 #define NVTXA__PRINTF(string, first) __attribute__((format(printf, string, first)))
-#define NVTXA__COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define NVTXA__COUNT(array)          (sizeof(array) / sizeof((array)[0]))
 
 /* ---- errors (error.c) ---- */
 
@@ -134,8 +134,8 @@ uint64_t nvtxa__hash(const void *data, size_t length);
 typedef int (*nvtxa__write_fn)(void *user, const char *data, size_t length);
 
 /* Write a file by a function that writes through (sink, sink_user), sync it and rename it over
- * `path`, relative to `directory` (an open directory, or AT_FDCWD). On failure nothing is left and an
- * old file stays. `produce` returns a status and its own error. */
+ * `path`, relative to `directory` (an open directory, or AT_FDCWD). On failure nothing is left and
+ * an old file stays. `produce` returns a status and its own error. */
 typedef nvtxa_status (*nvtxa__produce_fn)(void *user, nvtxa__write_fn sink, void *sink_user,
                                           nvtxa_error **reterr);
 nvtxa_status nvtxa__file_replace(int directory, const char *path, const char *shown_path,

@@ -30,7 +30,8 @@ static const struct {
   nvtxa_status status;
   const char *name;
 } status_names[] = {
-#define NAME(status) {status, #status}
+#define NAME(status) \
+  { status, #status }
     NAME(NVTXA_OK),
     NAME(NVTXA_ERROR_OUT_OF_MEMORY),
     NAME(NVTXA_ERROR_INVALID_ARGUMENT),

@@ -125,7 +125,8 @@ static int create_beside(int directory, const char *path, char **ret_name) {
       errno = ENOMEM;
       return -1;
     }
-    int fd = openat(directory, *ret_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+    int fd =
+        openat(directory, *ret_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (fd >= 0 || errno != EEXIST) {
       return fd;
     }

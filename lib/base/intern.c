@@ -1,6 +1,6 @@
 /*
- * Interning: a table of distinct texts, each kept once and known by a small number, so that the rest
- * of the library compares names by number. Open addressing, at most two thirds full.
+ * Interning: a table of distinct texts, each kept once and known by a small number, so that the
+ * rest of the library compares names by number. Open addressing, at most two thirds full.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,112 @@
+/*
+ * The parts of an analysis: the capture range (capture.c), the iterations (iterations.c), where
+ * each range stands (places.c, with scopes.c), groups and their numbers (groups.c, with summary.c),
+ * warnings (warnings.c), put together by analysis.c.
+ */
+#ifndef NVTXA_ANALYSIS_INTERNAL_H
+#define NVTXA_ANALYSIS_INTERNAL_H
+
+#include "ranges/ranges-internal.h"
+
+#include <nvtxa/analysis.h>
+
+/* ---- summary.c ---- */
+
+/* Summarise `count` > 0 durations. They are reordered. False where the total does not fit. */
+bool nvtxa__summarize(int64_t *values, size_t count, nvtxa_summary *ret);
+
+/* ---- scopes.c ---- */
+
+#define NVTXA__NO_SCOPE UINT32_MAX
+
+/* A tree of names: a scope is a node, its tuple the names from the root to it. */
+typedef struct nvtxa__scopes {
+  uint32_t *parent; /* by scope; NVTXA__NO_SCOPE at the top */
+  uint32_t *name;   /* by scope: id in `names` */
+  uint32_t *depth;  /* by scope: length of its tuple, from 1 */
+  size_t count;
+  size_t capacity;
+  size_t depth_capacity, name_capacity;
+  uint32_t *slots; /* hash table over (parent, name): scope + 1; 0 is empty */
+  size_t slot_count;
+  nvtxa__intern names; /* normalized */
+} nvtxa__scopes;
+
+/* The scope `name` (an id in scopes->names) below `parent`. 0 or -1. */
+int nvtxa__scope_add(nvtxa__scopes *scopes, uint32_t parent, uint32_t name, uint32_t *ret_scope);
+void nvtxa__scopes_free(nvtxa__scopes *scopes);
+
+/* Names of a report, normalized: without one leading colon. */
+nvtxa_text nvtxa__normalized(nvtxa_text name);
+
+/* ---- where ranges stand ---- */
+
+/* By row of a table: where it stands. */
+typedef struct nvtxa__place {
+  uint32_t scope;  /* of an iteration itself: its position among the iterations */
+  uint8_t context; /* nvtxa_context */
+  bool iteration;  /* an iteration itself, which is in no group */
+} nvtxa__place;
+
+/* A group in the making and when done. */
+typedef struct nvtxa__group {
+  uint32_t scope;
+  uint8_t context;
+  uint32_t style; /* id in the GPU table's styles; 0 for host groups */
+  nvtxa_text name;
+  uint64_t instances;
+  nvtxa_summary first;  /* host: inclusive; GPU: projected */
+  nvtxa_summary second; /* host: exclusive */
+  int64_t sum;          /* host: child total; GPU: host total */
+  int64_t operations;   /* GPU */
+} nvtxa__group;
+
+typedef struct nvtxa__groups {
+  nvtxa__group *items;
+  size_t count;
+} nvtxa__groups;
+
+struct nvtxa_analysis {
+  nvtxa__refcount ref;
+  nvtxa_manifest *manifest;
+  nvtxa_ranges *host;
+  nvtxa_ranges *gpu;
+  nvtxa_export *exported;
+  const nvtxa_hooks *hooks; /* while it is made */
+
+  uint32_t capture_row; /* in host */
+  nvtxa__scopes scopes;
+  nvtxa__place *host_places; /* by row; freed once the groups are made */
+  nvtxa__place *gpu_places;
+
+  nvtxa_iteration *iterations; /* sorted by index */
+  uint32_t *iteration_rows;    /* their rows in host */
+  size_t iteration_count;
+  nvtxa_iteration_summary summary;
+
+  nvtxa__groups host_groups;
+  nvtxa__groups gpu_groups;
+  nvtxa__arena names; /* rendered scopes */
+  nvtxa__warnings warnings;
+};
+
+/* capture.c: find the one capture range, or say what is there instead. */
+nvtxa_status nvtxa__find_capture_range(nvtxa_analysis *analysis, nvtxa_error **reterr);
+
+/* iterations.c */
+bool nvtxa__iteration_index(nvtxa_text normalized, int64_t *ret_index);
+nvtxa_status nvtxa__find_iterations(nvtxa_analysis *analysis, nvtxa_error **reterr);
+nvtxa_status nvtxa__summarize_iterations(nvtxa_analysis *analysis, nvtxa_error **reterr);
+
+nvtxa_status nvtxa__join_projections(nvtxa_analysis *analysis, nvtxa_error **reterr);
+
+/* places.c: host_places and gpu_places. */
+nvtxa_status nvtxa__find_places(nvtxa_analysis *analysis, nvtxa_error **reterr);
+
+/* groups.c: host_groups and gpu_groups. */
+nvtxa_status nvtxa__make_groups(nvtxa_analysis *analysis, nvtxa_error **reterr);
+
+/* warnings.c */
+int nvtxa__collect_warnings(nvtxa_analysis *analysis);
+
+#endif

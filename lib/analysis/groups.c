@@ -1,0 +1,281 @@
+/*
+ * Ranges aggregated: one group for each scope in each context (and style, for GPU records). Rows
+ * are dealt out to groups first; then each group's durations lie side by side and are summarised.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis-internal.h"
+
+#define NO_GROUP UINT32_MAX
+
+/* Rendered scopes of one analysis may take this many bytes in all: deep nesting makes them long. */
+static const size_t longest_names = (size_t)1 << 30;
+
+typedef struct grouping {
+  nvtxa_analysis *analysis;
+  const nvtxa_ranges *ranges;
+  const nvtxa__place *places;
+  bool host;
+  nvtxa__groups *groups;
+  size_t capacity;
+  uint32_t *slots; /* hash table over the groups: group + 1; 0 is empty */
+  size_t slot_count;
+  uint32_t *group_of; /* by row */
+  size_t *first;      /* by group: where its values begin; one more at the end */
+  int64_t *values;
+} grouping;
+
+/* ---- dealing out ---- */
+
+static uint64_t hash_group(const nvtxa__group *group) {
+  uint32_t key[3] = {group->scope, group->context, group->style};
+  return nvtxa__hash(key, sizeof key);
+}
+
+static int grow_slots(grouping *g) {
+  size_t count = g->slot_count == 0 ? 64 : g->slot_count * 2;
+  uint32_t *slots = calloc(count, sizeof *slots);
+  if (slots == NULL) {
+    return -1;
+  }
+  for (size_t i = 0; i < g->groups->count; i++) {
+    size_t slot = hash_group(&g->groups->items[i]) & (count - 1);
+    while (slots[slot] != 0) {
+      slot = (slot + 1) & (count - 1);
+    }
+    slots[slot] = (uint32_t)i + 1;
+  }
+  free(g->slots);
+  g->slots = slots;
+  g->slot_count = count;
+  return 0;
+}
+
+/* The group of a row that stands at `place`. */
+static int find_group(grouping *g, const nvtxa__place *place, uint32_t style, uint32_t *ret_group) {
+  nvtxa__group wanted = {.scope = place->scope, .context = place->context, .style = style};
+  if (g->groups->count * 2 >= g->slot_count && grow_slots(g) != 0) {
+    return -1;
+  }
+  size_t slot = hash_group(&wanted) & (g->slot_count - 1);
+  for (; g->slots[slot] != 0; slot = (slot + 1) & (g->slot_count - 1)) {
+    const nvtxa__group *group = &g->groups->items[g->slots[slot] - 1];
+    if (group->scope == wanted.scope && group->context == wanted.context &&
+        group->style == wanted.style) {
+      *ret_group = g->slots[slot] - 1;
+      return 0;
+    }
+  }
+  if (nvtxa__reserve(&g->groups->items, &g->capacity, g->groups->count + 1,
+                     sizeof *g->groups->items) != 0) {
+    return -1;
+  }
+  *ret_group = (uint32_t)g->groups->count;
+  g->groups->items[g->groups->count++] = wanted;
+  g->slots[slot] = *ret_group + 1;
+  return 0;
+}
+
+static nvtxa_status too_large(const char *what, nvtxa_error **reterr) {
+  return nvtxa__fail(reterr, NVTXA_ERROR_OVERFLOW,
+                     &(nvtxa__where){
+                         .hint = "A total of more than 292 years: are the report's times right?",
+                     },
+                     "%s of one scope pass 64 bits in sum", what);
+}
+
+static nvtxa_status deal_out(grouping *g, nvtxa_error **reterr) {
+  const nvtxa_ranges *ranges = g->ranges;
+  for (size_t row = 0; row < ranges->count; row++) {
+    g->group_of[row] = NO_GROUP;
+    if (g->places[row].iteration || ranges->open[row]) {
+      continue;
+    }
+    uint32_t style = g->host ? 0 : ranges->style[row];
+    if (find_group(g, &g->places[row], style, &g->group_of[row]) != 0) {
+      return nvtxa__out_of_memory(reterr);
+    }
+    nvtxa__group *group = &g->groups->items[g->group_of[row]];
+    group->instances++;
+    int64_t more = g->host ? ranges->child_total_ns[row] : ranges->duration_ns[row];
+    if (__builtin_add_overflow(group->sum, more, &group->sum)) {
+      return too_large(g->host ? "the children's times" : "the host times", reterr);
+    }
+    if (!g->host && __builtin_add_overflow(group->operations, ranges->gpu_operation_count[row],
+                                           &group->operations)) {
+      return too_large("the operation counts", reterr);
+    }
+  }
+  return NVTXA_OK;
+}
+
+/* ---- numbers ---- */
+
+typedef enum measure { INCLUSIVE, EXCLUSIVE, PROJECTED } measure;
+
+/* Lay the durations of each group side by side. */
+static void gather(grouping *g, measure which) {
+  const nvtxa_ranges *ranges = g->ranges;
+  for (size_t i = 0; i < g->groups->count; i++) {
+    g->first[i + 1] = g->first[i] + g->groups->items[i].instances;
+  }
+  for (size_t row = ranges->count; row-- > 0;) {
+    if (g->group_of[row] != NO_GROUP) {
+      g->values[--g->first[g->group_of[row] + 1]] =
+          which == PROJECTED   ? ranges->projected_duration_ns[row]
+          : which == INCLUSIVE ? ranges->duration_ns[row]
+                               : ranges->duration_ns[row] - ranges->child_total_ns[row];
+    }
+  }
+}
+
+static nvtxa_status summarize(grouping *g, measure which, nvtxa_error **reterr) {
+  gather(g, which);
+  /* Filling moved each group's end to its beginning. */
+  for (size_t i = 0; i < g->groups->count; i++) {
+    nvtxa__group *group = &g->groups->items[i];
+    nvtxa_summary *result = which == EXCLUSIVE ? &group->second : &group->first;
+    if (!nvtxa__summarize(g->values + g->first[i + 1], group->instances, result)) {
+      return too_large("the durations", reterr);
+    }
+  }
+  return NVTXA_OK;
+}
+
+/* ---- order ---- */
+
+static int compare_names(const nvtxa__scopes *scopes, uint32_t a, uint32_t b) {
+  return nvtxa__text_compare(scopes->names.texts[scopes->name[a]],
+                             scopes->names.texts[scopes->name[b]]);
+}
+
+/* Tuples name by name: at the first that differs; else the shorter tuple comes first. */
+static int compare_scopes(const nvtxa__scopes *scopes, uint32_t a, uint32_t b) {
+  uint32_t a_depth = scopes->depth[a];
+  uint32_t b_depth = scopes->depth[b];
+  int order = (a_depth > b_depth) - (a_depth < b_depth);
+  for (; a_depth > b_depth; a_depth--) {
+    a = scopes->parent[a];
+  }
+  for (; b_depth > a_depth; b_depth--) {
+    b = scopes->parent[b];
+  }
+  while (a != b) {
+    if (scopes->parent[a] == scopes->parent[b]) {
+      return compare_names(scopes, a, b);
+    }
+    a = scopes->parent[a];
+    b = scopes->parent[b];
+  }
+  return order;
+}
+
+static int compare_groups(const void *a, const void *b, void *user) {
+  const nvtxa_analysis *analysis = user;
+  const nvtxa__group *x = a;
+  const nvtxa__group *y = b;
+  int order = x->scope == y->scope ? 0 : compare_scopes(&analysis->scopes, x->scope, y->scope);
+  if (order == 0) {
+    order = (int)x->context - (int)y->context;
+  }
+  if (order == 0 && x->style != y->style) {
+    const nvtxa__intern *styles = &analysis->gpu->styles;
+    order = nvtxa__text_compare(styles->texts[x->style], styles->texts[y->style]);
+  }
+  return order;
+}
+
+/* ---- names ---- */
+
+static nvtxa_status render_name(nvtxa_analysis *analysis, nvtxa__group *group, size_t *used,
+                                nvtxa_error **reterr) {
+  const nvtxa__scopes *scopes = &analysis->scopes;
+  size_t length = scopes->depth[group->scope] - 1; /* the dots */
+  for (uint32_t s = group->scope; s != NVTXA__NO_SCOPE; s = scopes->parent[s]) {
+    length += scopes->names.texts[scopes->name[s]].length;
+  }
+  if (length > longest_names - *used) {
+    return nvtxa__fail(
+        reterr, NVTXA_ERROR_LIMIT, NULL,
+        "the names of all scopes together pass %zu bytes, the limit; the ranges nest "
+        "%u deep",
+        longest_names, (unsigned)scopes->depth[group->scope]);
+  }
+  *used += length;
+  char *name = nvtxa__arena_alloc(&analysis->names, length + 1);
+  if (name == NULL) {
+    return nvtxa__out_of_memory(reterr);
+  }
+  size_t at = length;
+  name[at] = '\0';
+  for (uint32_t s = group->scope; s != NVTXA__NO_SCOPE; s = scopes->parent[s]) {
+    nvtxa_text part = scopes->names.texts[scopes->name[s]];
+    at -= part.length;
+    if (part.length > 0) {
+      memcpy(name + at, part.data, part.length);
+    }
+    if (at > 0) {
+      name[--at] = '.';
+    }
+  }
+  group->name = (nvtxa_text){name, length};
+  return NVTXA_OK;
+}
+
+/* ---- one table ---- */
+
+static nvtxa_status make(grouping *g, size_t *used, nvtxa_error **reterr) {
+  nvtxa_status status = deal_out(g, reterr);
+  if (status != NVTXA_OK) {
+    return status;
+  }
+  g->first = calloc(g->groups->count + 1, sizeof *g->first);
+  if (g->first == NULL) {
+    return nvtxa__out_of_memory(reterr);
+  }
+  status = summarize(g, g->host ? INCLUSIVE : PROJECTED, reterr);
+  if (status == NVTXA_OK && g->host) {
+    status = summarize(g, EXCLUSIVE, reterr);
+  }
+  for (size_t i = 0; i < g->groups->count && status == NVTXA_OK; i++) {
+    status = render_name(g->analysis, &g->groups->items[i], used, reterr);
+  }
+  if (status == NVTXA_OK && g->groups->count > 0) {
+    qsort_r(g->groups->items, g->groups->count, sizeof *g->groups->items, compare_groups,
+            g->analysis);
+  }
+  return status;
+}
+
+static nvtxa_status group_table(nvtxa_analysis *analysis, const nvtxa_ranges *ranges,
+                                const nvtxa__place *places, nvtxa__groups *groups, size_t *used,
+                                nvtxa_error **reterr) {
+  grouping g = {
+      .analysis = analysis,
+      .ranges = ranges,
+      .places = places,
+      .host = ranges->report == NVTXA_REPORT_PUSHPOP_TRACE,
+      .groups = groups,
+      .group_of = malloc((ranges->count + 1) * sizeof *g.group_of),
+      .values = malloc((ranges->count + 1) * sizeof *g.values),
+  };
+  nvtxa_status status = g.group_of == NULL || g.values == NULL ? nvtxa__out_of_memory(reterr)
+                                                               : make(&g, used, reterr);
+  free(g.slots);
+  free(g.group_of);
+  free(g.first);
+  free(g.values);
+  return status;
+}
+
+nvtxa_status nvtxa__make_groups(nvtxa_analysis *analysis, nvtxa_error **reterr) {
+  size_t used = 0;
+  nvtxa_status status = group_table(analysis, analysis->host, analysis->host_places,
+                                    &analysis->host_groups, &used, reterr);
+  if (status == NVTXA_OK) {
+    status = group_table(analysis, analysis->gpu, analysis->gpu_places, &analysis->gpu_groups,
+                         &used, reterr);
+  }
+  return status;
+}

@@ -1,0 +1,176 @@
+/*
+ * The measured iterations: direct children of the capture range named `iteration N`. A range of
+ * that name anywhere else is an ordinary range.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis-internal.h"
+
+bool nvtxa__iteration_index(nvtxa_text normalized, int64_t *ret_index) {
+  static const char prefix[] = "iteration ";
+  const size_t length = sizeof prefix - 1;
+  return normalized.length > length && memcmp(normalized.data, prefix, length) == 0 &&
+         normalized.data[length] != '-' &&
+         nvtxa__parse_int64(normalized.data + length, normalized.length - length, ret_index);
+}
+
+typedef struct found_iteration {
+  int64_t index;
+  uint32_t row;
+} found_iteration;
+
+static int compare_found(const void *a, const void *b) {
+  const found_iteration *x = a;
+  const found_iteration *y = b;
+  return x->index != y->index ? (x->index > y->index ? 1 : -1)
+                              : (x->row > y->row) - (x->row < y->row);
+}
+
+static nvtxa_status duplicate(const nvtxa_analysis *analysis, const found_iteration *pair,
+                              nvtxa_error **reterr) {
+  const nvtxa_ranges *host = analysis->host;
+  return nvtxa__fail(reterr, NVTXA_ERROR_DUPLICATE_ITERATION,
+                     &(nvtxa__where){
+                         .hint = "Each iteration needs an index of its own; `iteration 00` is "
+                                 "index 0 as well.",
+                     },
+                     "iteration %lld stands twice below the capture range: ranges %lld and %lld",
+                     (long long)pair[0].index, (long long)host->range_id[pair[0].row],
+                     (long long)host->range_id[pair[1].row]);
+}
+
+static int collect(const nvtxa_analysis *analysis, found_iteration **ret_found, size_t *ret_count) {
+  const nvtxa_ranges *host = analysis->host;
+  size_t capacity = 0;
+  *ret_found = NULL;
+  *ret_count = 0;
+  for (size_t row = 0; row < host->count; row++) {
+    int64_t index;
+    if (host->parent[row] != analysis->capture_row ||
+        !nvtxa__iteration_index(nvtxa__normalized(host->names.texts[host->name[row]]), &index)) {
+      continue;
+    }
+    if (nvtxa__reserve(ret_found, &capacity, *ret_count + 1, sizeof **ret_found) != 0) {
+      return -1;
+    }
+    (*ret_found)[(*ret_count)++] = (found_iteration){index, (uint32_t)row};
+  }
+  if (*ret_count > 0) {
+    qsort(*ret_found, *ret_count, sizeof **ret_found, compare_found);
+  }
+  return 0;
+}
+
+nvtxa_status nvtxa__find_iterations(nvtxa_analysis *analysis, nvtxa_error **reterr) {
+  const nvtxa_ranges *host = analysis->host;
+  found_iteration *found;
+  size_t count;
+  nvtxa_status status = NVTXA_OK;
+  if (collect(analysis, &found, &count) != 0) {
+    status = nvtxa__out_of_memory(reterr);
+    goto out;
+  }
+  analysis->iterations = calloc(count + 1, sizeof *analysis->iterations);
+  analysis->iteration_rows = calloc(count + 1, sizeof *analysis->iteration_rows);
+  if (analysis->iterations == NULL || analysis->iteration_rows == NULL) {
+    status = nvtxa__out_of_memory(reterr);
+    goto out;
+  }
+  for (size_t i = 0; i < count; i++) {
+    if (i > 0 && found[i].index == found[i - 1].index) {
+      status = duplicate(analysis, &found[i - 1], reterr);
+      goto out;
+    }
+    uint32_t row = found[i].row;
+    nvtxa_iteration iteration = {
+        .size = sizeof iteration,
+        .index = found[i].index,
+        .has_host = !host->open[row],
+    };
+    if (iteration.has_host) {
+      iteration.inclusive_ns = host->duration_ns[row];
+      iteration.child_total_ns = host->child_total_ns[row];
+      iteration.exclusive_ns = iteration.inclusive_ns - iteration.child_total_ns;
+    }
+    analysis->iterations[i] = iteration;
+    analysis->iteration_rows[i] = row;
+  }
+  analysis->iteration_count = count;
+out:
+  free(found);
+  return status;
+}
+
+/* ---- their GPU projections: the GPU records with their keys ---- */
+
+nvtxa_status nvtxa__join_projections(nvtxa_analysis *analysis, nvtxa_error **reterr) {
+  const nvtxa_ranges *gpu = analysis->gpu;
+  for (size_t row = 0; row < gpu->count; row++) {
+    if (!analysis->gpu_places[row].iteration) {
+      continue;
+    }
+    nvtxa_iteration *iteration = &analysis->iterations[analysis->gpu_places[row].scope];
+    if (iteration->has_gpu_projection) {
+      return nvtxa__fail(reterr, NVTXA_ERROR_DUPLICATE_ITERATION,
+                         &(nvtxa__where){
+                             .hint = "Range ids join only within one export: was the GPU report "
+                                     "put together from several?",
+                         },
+                         "iteration %lld has two GPU projections (range %lld)",
+                         (long long)iteration->index, (long long)gpu->range_id[row]);
+    }
+    iteration->has_gpu_projection = true;
+    iteration->projected_ns = gpu->projected_duration_ns[row];
+    iteration->host_range_total_ns = gpu->duration_ns[row];
+    iteration->gpu_operation_count = gpu->gpu_operation_count[row];
+  }
+  return NVTXA_OK;
+}
+
+/* ---- the iterations in sum ---- */
+
+typedef enum measure { HOST_INCLUSIVE, HOST_EXCLUSIVE, GPU_PROJECTED } measure;
+
+static size_t gather(const nvtxa_analysis *analysis, measure which, int64_t *values) {
+  size_t count = 0;
+  for (size_t i = 0; i < analysis->iteration_count; i++) {
+    const nvtxa_iteration *iteration = &analysis->iterations[i];
+    if (which == GPU_PROJECTED ? iteration->has_gpu_projection : iteration->has_host) {
+      values[count++] = which == GPU_PROJECTED    ? iteration->projected_ns
+                        : which == HOST_EXCLUSIVE ? iteration->exclusive_ns
+                                                  : iteration->inclusive_ns;
+    }
+  }
+  return count;
+}
+
+nvtxa_status nvtxa__summarize_iterations(nvtxa_analysis *analysis, nvtxa_error **reterr) {
+  nvtxa_iteration_summary *summary = &analysis->summary;
+  struct {
+    measure which;
+    uint64_t *count;
+    nvtxa_summary *result;
+  } const parts[] = {
+      {HOST_INCLUSIVE, &summary->host_iterations, &summary->host_inclusive},
+      {HOST_EXCLUSIVE, &summary->host_iterations, &summary->host_exclusive},
+      {GPU_PROJECTED, &summary->gpu_projected_iterations, &summary->gpu_projected},
+  };
+  nvtxa_status status = NVTXA_OK;
+  int64_t *values = malloc((analysis->iteration_count + 1) * sizeof *values);
+  if (values == NULL) {
+    return nvtxa__out_of_memory(reterr);
+  }
+  summary->size = sizeof *summary;
+  summary->iterations = analysis->iteration_count;
+  for (size_t i = 0; i < NVTXA__COUNT(parts) && status == NVTXA_OK; i++) {
+    size_t count = gather(analysis, parts[i].which, values);
+    *parts[i].count = count;
+    if (count > 0 && !nvtxa__summarize(values, count, parts[i].result)) {
+      status = nvtxa__fail(reterr, NVTXA_ERROR_OVERFLOW, NULL,
+                           "the iterations take more than 64 bits of nanoseconds in sum");
+    }
+  }
+  free(values);
+  return status;
+}
