@@ -20,13 +20,17 @@ bool nvtxa__summarize(int64_t *values, size_t count, nvtxa_summary *ret);
 #define NVTXA__NO_SCOPE UINT32_MAX
 
 /* A tree of names: a scope is a node, its tuple the names from the root to it. */
+typedef struct nvtxa__scope {
+  uint32_t parent; /* NVTXA__NO_SCOPE at the top */
+  uint32_t name;   /* id in `names` */
+  uint32_t depth;  /* length of its tuple, from 1 */
+  size_t length;   /* in bytes, of the tuple joined by dots */
+} nvtxa__scope;
+
 typedef struct nvtxa__scopes {
-  uint32_t *parent; /* by scope; NVTXA__NO_SCOPE at the top */
-  uint32_t *name;   /* by scope: id in `names` */
-  uint32_t *depth;  /* by scope: length of its tuple, from 1 */
+  nvtxa__scope *items;
   size_t count;
   size_t capacity;
-  size_t depth_capacity, name_capacity;
   uint32_t *slots; /* hash table over (parent, name): scope + 1; 0 is empty */
   size_t slot_count;
   nvtxa__intern names; /* normalized */
@@ -34,6 +38,8 @@ typedef struct nvtxa__scopes {
 
 /* The scope `name` (an id in scopes->names) below `parent`. 0 or -1. */
 int nvtxa__scope_add(nvtxa__scopes *scopes, uint32_t parent, uint32_t name, uint32_t *ret_scope);
+nvtxa_text nvtxa__scope_name(const nvtxa__scopes *scopes,
+                             uint32_t scope); /* the last of its names */
 void nvtxa__scopes_free(nvtxa__scopes *scopes);
 
 /* Names of a report, normalized: without one leading colon. */

@@ -154,13 +154,13 @@ static nvtxa_text path_part(const nvtxa_analysis *analysis, const nvtxa__groups 
     return (nvtxa_text){NULL, 0};
   }
   uint32_t scope = groups->items[position].scope;
-  if (depth >= scopes->depth[scope]) {
+  if (depth >= scopes->items[scope].depth) {
     return (nvtxa_text){NULL, 0};
   }
-  while (scopes->depth[scope] > depth + 1) {
-    scope = scopes->parent[scope];
+  while (scopes->items[scope].depth > depth + 1) {
+    scope = scopes->items[scope].parent;
   }
-  return scopes->names.texts[scopes->name[scope]];
+  return nvtxa__scope_name(scopes, scope);
 }
 
 size_t nvtxa_analysis_host_group_count(const nvtxa_analysis *analysis) {
@@ -176,7 +176,7 @@ nvtxa_status nvtxa_analysis_host_group(const nvtxa_analysis *analysis, size_t po
   nvtxa_host_group result = {
       .size = sizeof result,
       .name = group->name,
-      .path_length = analysis->scopes.depth[group->scope],
+      .path_length = analysis->scopes.items[group->scope].depth,
       .context = (nvtxa_context)group->context,
       .instances = group->instances,
       .inclusive = group->first,
@@ -203,7 +203,7 @@ nvtxa_status nvtxa_analysis_gpu_group(const nvtxa_analysis *analysis, size_t pos
   nvtxa_gpu_group result = {
       .size = sizeof result,
       .name = group->name,
-      .path_length = analysis->scopes.depth[group->scope],
+      .path_length = analysis->scopes.items[group->scope].depth,
       .context = (nvtxa_context)group->context,
       .style = analysis->gpu->styles.texts[group->style],
       .instances = group->instances,

@@ -145,28 +145,24 @@ static nvtxa_status summarize(grouping *g, measure which, nvtxa_error **reterr) 
 
 /* ---- order ---- */
 
-static int compare_names(const nvtxa__scopes *scopes, uint32_t a, uint32_t b) {
-  return nvtxa__text_compare(scopes->names.texts[scopes->name[a]],
-                             scopes->names.texts[scopes->name[b]]);
-}
-
 /* Tuples name by name: at the first that differs; else the shorter tuple comes first. */
 static int compare_scopes(const nvtxa__scopes *scopes, uint32_t a, uint32_t b) {
-  uint32_t a_depth = scopes->depth[a];
-  uint32_t b_depth = scopes->depth[b];
+  const nvtxa__scope *items = scopes->items;
+  uint32_t a_depth = items[a].depth;
+  uint32_t b_depth = items[b].depth;
   int order = (a_depth > b_depth) - (a_depth < b_depth);
   for (; a_depth > b_depth; a_depth--) {
-    a = scopes->parent[a];
+    a = items[a].parent;
   }
   for (; b_depth > a_depth; b_depth--) {
-    b = scopes->parent[b];
+    b = items[b].parent;
   }
   while (a != b) {
-    if (scopes->parent[a] == scopes->parent[b]) {
-      return compare_names(scopes, a, b);
+    if (items[a].parent == items[b].parent) {
+      return nvtxa__text_compare(nvtxa__scope_name(scopes, a), nvtxa__scope_name(scopes, b));
     }
-    a = scopes->parent[a];
-    b = scopes->parent[b];
+    a = items[a].parent;
+    b = items[b].parent;
   }
   return order;
 }
@@ -188,29 +184,34 @@ static int compare_groups(const void *a, const void *b, void *user) {
 
 /* ---- names ---- */
 
-static nvtxa_status render_name(nvtxa_analysis *analysis, nvtxa__group *group, size_t *used,
-                                nvtxa_error **reterr) {
+/* Before anything is rendered: does it all fit? */
+static nvtxa_status check_names(const grouping *g, size_t *used, nvtxa_error **reterr) {
+  const nvtxa__scope *scopes = g->analysis->scopes.items;
+  for (size_t i = 0; i < g->groups->count; i++) {
+    const nvtxa__scope *scope = &scopes[g->groups->items[i].scope];
+    if (scope->length > longest_names - *used) {
+      return nvtxa__fail(reterr, NVTXA_ERROR_LIMIT, NULL,
+                         "the names of all scopes together pass %zu bytes, the limit; ranges nest "
+                         "%u deep",
+                         longest_names, (unsigned)scope->depth);
+    }
+    *used += scope->length;
+  }
+  return NVTXA_OK;
+}
+
+/* The names of a scope joined by dots, written from the last to the first. */
+static int render_name(nvtxa_analysis *analysis, nvtxa__group *group) {
   const nvtxa__scopes *scopes = &analysis->scopes;
-  size_t length = scopes->depth[group->scope] - 1; /* the dots */
-  for (uint32_t s = group->scope; s != NVTXA__NO_SCOPE; s = scopes->parent[s]) {
-    length += scopes->names.texts[scopes->name[s]].length;
-  }
-  if (length > longest_names - *used) {
-    return nvtxa__fail(
-        reterr, NVTXA_ERROR_LIMIT, NULL,
-        "the names of all scopes together pass %zu bytes, the limit; the ranges nest "
-        "%u deep",
-        longest_names, (unsigned)scopes->depth[group->scope]);
-  }
-  *used += length;
+  size_t length = scopes->items[group->scope].length;
   char *name = nvtxa__arena_alloc(&analysis->names, length + 1);
   if (name == NULL) {
-    return nvtxa__out_of_memory(reterr);
+    return -1;
   }
   size_t at = length;
   name[at] = '\0';
-  for (uint32_t s = group->scope; s != NVTXA__NO_SCOPE; s = scopes->parent[s]) {
-    nvtxa_text part = scopes->names.texts[scopes->name[s]];
+  for (uint32_t s = group->scope; s != NVTXA__NO_SCOPE; s = scopes->items[s].parent) {
+    nvtxa_text part = nvtxa__scope_name(scopes, s);
     at -= part.length;
     if (part.length > 0) {
       memcpy(name + at, part.data, part.length);
@@ -220,7 +221,7 @@ static nvtxa_status render_name(nvtxa_analysis *analysis, nvtxa__group *group, s
     }
   }
   group->name = (nvtxa_text){name, length};
-  return NVTXA_OK;
+  return 0;
 }
 
 /* ---- one table ---- */
@@ -238,8 +239,13 @@ static nvtxa_status make(grouping *g, size_t *used, nvtxa_error **reterr) {
   if (status == NVTXA_OK && g->host) {
     status = summarize(g, EXCLUSIVE, reterr);
   }
+  if (status == NVTXA_OK) {
+    status = check_names(g, used, reterr);
+  }
   for (size_t i = 0; i < g->groups->count && status == NVTXA_OK; i++) {
-    status = render_name(g->analysis, &g->groups->items[i], used, reterr);
+    if (render_name(g->analysis, &g->groups->items[i]) != 0) {
+      status = nvtxa__out_of_memory(reterr);
+    }
   }
   if (status == NVTXA_OK && g->groups->count > 0) {
     qsort_r(g->groups->items, g->groups->count, sizeof *g->groups->items, compare_groups,

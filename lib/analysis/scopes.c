@@ -20,7 +20,7 @@ static int grow_slots(nvtxa__scopes *scopes) {
     return -1;
   }
   for (size_t scope = 0; scope < scopes->count; scope++) {
-    size_t slot = hash_scope(scopes->parent[scope], scopes->name[scope]) & (count - 1);
+    size_t slot = hash_scope(scopes->items[scope].parent, scopes->items[scope].name) & (count - 1);
     while (slots[slot] != 0) {
       slot = (slot + 1) & (count - 1);
     }
@@ -40,30 +40,33 @@ int nvtxa__scope_add(nvtxa__scopes *scopes, uint32_t parent, uint32_t name, uint
   size_t slot = hash_scope(parent, name) & mask;
   for (; scopes->slots[slot] != 0; slot = (slot + 1) & mask) {
     uint32_t scope = scopes->slots[slot] - 1;
-    if (scopes->parent[scope] == parent && scopes->name[scope] == name) {
+    if (scopes->items[scope].parent == parent && scopes->items[scope].name == name) {
       *ret_scope = scope;
       return 0;
     }
   }
-  size_t needed = scopes->count + 1;
-  if (nvtxa__reserve(&scopes->parent, &scopes->capacity, needed, sizeof *scopes->parent) != 0 ||
-      nvtxa__reserve(&scopes->name, &scopes->name_capacity, needed, sizeof *scopes->name) != 0 ||
-      nvtxa__reserve(&scopes->depth, &scopes->depth_capacity, needed, sizeof *scopes->depth) != 0) {
+  if (nvtxa__reserve(&scopes->items, &scopes->capacity, scopes->count + 1, sizeof *scopes->items) !=
+      0) {
     return -1;
   }
   uint32_t scope = (uint32_t)scopes->count++;
-  scopes->parent[scope] = parent;
-  scopes->name[scope] = name;
-  scopes->depth[scope] = parent == NVTXA__NO_SCOPE ? 1 : scopes->depth[parent] + 1;
+  nvtxa__scope added = {parent, name, 1, scopes->names.texts[name].length};
+  if (parent != NVTXA__NO_SCOPE) {
+    added.depth += scopes->items[parent].depth;
+    added.length += scopes->items[parent].length + 1;
+  }
+  scopes->items[scope] = added;
   scopes->slots[slot] = scope + 1;
   *ret_scope = scope;
   return 0;
 }
 
+nvtxa_text nvtxa__scope_name(const nvtxa__scopes *scopes, uint32_t scope) {
+  return scopes->names.texts[scopes->items[scope].name];
+}
+
 void nvtxa__scopes_free(nvtxa__scopes *scopes) {
-  free(scopes->parent);
-  free(scopes->name);
-  free(scopes->depth);
+  free(scopes->items);
   free(scopes->slots);
   nvtxa__intern_free(&scopes->names);
 }

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "export/export-internal.h"
 #include "ranges-internal.h"
 
 /* ---- the order in which a thread's ranges are visited: outer before inner ---- */
@@ -275,7 +276,7 @@ static nvtxa_status adopt(nvtxa_ranges *ranges, const uint32_t *parent, const ch
 }
 
 static int warn(nvtxa_ranges *ranges, size_t wrong, size_t lacking) {
-  const char *report = nvtxa__report_name(ranges->report);
+  const char *report = nvtxa__report_name(ranges->report, NVTXA__NAMING_NEW);
   if (wrong > 0 &&
       nvtxa__warn(
           &ranges->warnings, NVTXA_WARNING_PARENTS_RECOMPUTED,

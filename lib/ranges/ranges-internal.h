@@ -59,9 +59,6 @@ static inline int64_t nvtxa__range_end_ns(const nvtxa_ranges *ranges, size_t row
   return ranges->start_ns[row] + ranges->duration_ns[row];
 }
 
-/* The name of a report in nsys since 2023: "nvtx_pushpop_trace". */
-const char *nvtxa__report_name(nvtxa_report report);
-
 /* The row with a range key, or NVTXA__NO_PARENT. */
 uint32_t nvtxa__ranges_find(const nvtxa_ranges *ranges, nvtxa__thread thread, int64_t range_id);
 

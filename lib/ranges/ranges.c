@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "export/export-internal.h"
 #include "ranges-internal.h"
 
 struct nvtxa_ranges_builder {
@@ -20,10 +21,6 @@ struct nvtxa_ranges_builder {
   size_t replaced_count; /* rows whose name was not UTF-8 */
   nvtxa__buffer replaced;
 };
-
-const char *nvtxa__report_name(nvtxa_report report) {
-  return report == NVTXA_REPORT_PUSHPOP_TRACE ? "nvtx_pushpop_trace" : "nvtx_gpu_proj_trace";
-}
 
 static void ranges_free(nvtxa_ranges *ranges) {
   free(ranges->name);
@@ -372,7 +369,7 @@ static const char *plural(size_t count) {
 /* The warnings about the table as a whole, behind those of the hierarchy. */
 static int warn_about_rows(nvtxa_ranges_builder *builder) {
   nvtxa_ranges *ranges = builder->ranges;
-  const char *report = nvtxa__report_name(ranges->report);
+  const char *report = nvtxa__report_name(ranges->report, NVTXA__NAMING_NEW);
   size_t open = 0;
   for (size_t row = 0; row < ranges->count; row++) {
     open += ranges->open[row];

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "csv-internal.h"
+#include "export/export-internal.h"
 #include "ranges-internal.h"
 
 enum {
@@ -251,8 +252,9 @@ static nvtxa_status refuse_header(const reader *r, const nvtxa__buffer *missing,
     length--;
   }
   return fail_at(r, NVTXA_ERROR_REPORT_COLUMNS, NULL, why_refused(header, length), reterr,
-                 "%s: the header lacks %s; it reads '%s'", nvtxa__report_name(r->report),
-                 missing->data, nvtxa__quote(quoted, header, length));
+                 "%s: the header lacks %s; it reads '%s'",
+                 nvtxa__report_name(r->report, NVTXA__NAMING_NEW), missing->data,
+                 nvtxa__quote(quoted, header, length));
 }
 
 /* Which column is which. */
@@ -563,7 +565,8 @@ nvtxa_status nvtxa_ranges_read_buffer(const char *data, size_t length, nvtxa_rep
   }
   reader r = {
       .report = report,
-      .shown = (unsigned)report < NVTXA_REPORT_COUNT ? nvtxa__report_name(report) : NULL,
+      .shown = (unsigned)report < NVTXA_REPORT_COUNT ? nvtxa__report_name(report, NVTXA__NAMING_NEW)
+                                                     : NULL,
       .fd = -1,
       .at_end = true,
       .window = (char *)data,
