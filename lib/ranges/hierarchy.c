@@ -213,27 +213,37 @@ static nvtxa_status refuse_cycles(const nvtxa_ranges *ranges, const char *file,
   return status;
 }
 
-/* How many rows declare more children than name them as their parent. 0 or -1. */
-static int count_lacking(const nvtxa_ranges *ranges, const int32_t *child_counts,
-                         size_t *ret_lacking) {
+static void count_children(const nvtxa_ranges *ranges, const uint32_t *parent, uint32_t *counts) {
+  for (size_t row = 0; row < ranges->count; row++) {
+    if (parent[row] < ranges->count) {
+      counts[parent[row]]++;
+    }
+  }
+}
+
+/* How many rows declare more children than they have, by the declared parents and by the times: a
+ * report whose parents are wrong has its counts wrong with them. 0 or -1. */
+static int count_lacking(const nvtxa_ranges *ranges, const uint32_t *found,
+                         const int32_t *child_counts, size_t *ret_lacking) {
   *ret_lacking = 0;
   if (child_counts == NULL) {
     return 0;
   }
-  uint32_t *found = calloc(ranges->count + 1, sizeof *found);
-  if (found == NULL) {
-    return -1;
-  }
-  for (size_t row = 0; row < ranges->count; row++) {
-    if (ranges->parent[row] < ranges->count) {
-      found[ranges->parent[row]]++;
+  uint32_t *declared = calloc(ranges->count + 1, sizeof *declared);
+  uint32_t *timed = calloc(ranges->count + 1, sizeof *timed);
+  int result = -1;
+  if (declared != NULL && timed != NULL) {
+    count_children(ranges, ranges->parent, declared);
+    count_children(ranges, found, timed);
+    for (size_t row = 0; row < ranges->count; row++) {
+      *ret_lacking += child_counts[row] > 0 && (uint32_t)child_counts[row] > declared[row] &&
+                      (uint32_t)child_counts[row] > timed[row];
     }
+    result = 0;
   }
-  for (size_t row = 0; row < ranges->count; row++) {
-    *ret_lacking += child_counts[row] > 0 && (uint32_t)child_counts[row] > found[row];
-  }
-  free(found);
-  return 0;
+  free(declared);
+  free(timed);
+  return result;
 }
 
 /* Whether a declared parent is as good as the one that was found: it encloses the row, and nothing
@@ -310,7 +320,8 @@ static nvtxa_status check_declared(nvtxa_ranges *ranges, const uint32_t *found,
   for (size_t row = 0; row < ranges->count; row++) {
     wrong += !agrees(ranges, row, found[row]);
   }
-  if (count_lacking(ranges, child_counts, &lacking) != 0 || warn(ranges, wrong, lacking) != 0) {
+  if (count_lacking(ranges, found, child_counts, &lacking) != 0 ||
+      warn(ranges, wrong, lacking) != 0) {
     return nvtxa__out_of_memory(reterr);
   }
   return wrong == 0 ? NVTXA_OK : adopt(ranges, found, file, reterr);
