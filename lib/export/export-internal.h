@@ -1,0 +1,254 @@
+/*
+ * What the rooms of the export module share. run.c and found.c are the two ways to an export,
+ * export.c is the object that they make. They use names.c, trace.c (the trace and what identifies
+ * it), private.c (the directory in which nsys works), program.c, child.c and output.c (one command,
+ * run and listened to), nsys.c (the calls of nsys), landing.c (files into stats/) and record.c
+ * (export.json).
+ */
+#ifndef NVTXA_EXPORT_INTERNAL_H
+#define NVTXA_EXPORT_INTERNAL_H
+
+#include <nvtxa/export.h>
+
+#include "../base/base-internal.h"
+
+#define NVTXA__TRACE_FILE  "trace.nsys-rep"
+#define NVTXA__STATS_DIR   "stats"
+#define NVTXA__RECORD_FILE "export.json"
+
+/* Owner of a descriptor: closes it and forgets it. -1 is allowed. errno stays. */
+void nvtxa__close(int *fd);
+
+/* "directory/name", without doubling a slash; malloc, or NULL. */
+char *nvtxa__join(const char *directory, const char *name);
+
+/* ---- names of reports (names.c) ---- */
+
+/* nsys renamed its reports in 2023; the new names stand for a report in everything that is said. */
+enum { NVTXA__NAMING_NEW, NVTXA__NAMING_OLD, NVTXA__NAMING_COUNT };
+
+#define NVTXA__REPORT_FILE 64 /* room for "nsys_<report>.csv" */
+
+const char *nvtxa__report_name(nvtxa_report report, int naming);
+const char *nvtxa__report_file(char buffer[NVTXA__REPORT_FILE], nvtxa_report report, int naming);
+
+/* ---- the trace (trace.c) ---- */
+
+typedef struct nvtxa__trace {
+  int64_t size_bytes;
+  int64_t modified_ns; /* since 1970 */
+  char sha256[NVTXA__SHA256_HEX];
+} nvtxa__trace;
+
+/* Open the trace of the run directory `run`; an error says what else lies there. */
+nvtxa_status nvtxa__trace_open(int run, const char *shown_trace, int *ret_fd, nvtxa_error **reterr);
+
+/* Size and time of an open trace; `sha256` stays. 0 or an errno. */
+int nvtxa__trace_stat(int fd, nvtxa__trace *trace);
+
+/* Size, time and digest of an open trace. */
+nvtxa_status nvtxa__trace_identify(int fd, const char *shown_trace, const nvtxa_hooks *hooks,
+                                   nvtxa__trace *trace, nvtxa_error **reterr);
+
+/* Fails if the trace of `run` is no longer the open and identified one. */
+nvtxa_status nvtxa__trace_check(int run, int fd, const char *shown_trace, const nvtxa__trace *trace,
+                                nvtxa_error **reterr);
+
+/* ---- the private directory (private.c) ---- */
+
+#define NVTXA__PRIVATE_NAME 32
+
+typedef struct nvtxa__private {
+  int run;        /* borrowed */
+  int stats;      /* stats/ of the run directory */
+  int fd;         /* the private directory in it */
+  int lock;       /* held as long as we are alive */
+  bool new_stats; /* stats/ was not there before */
+  const char *shown_stats;
+  const nvtxa_hooks *hooks;
+  char name[NVTXA__PRIVATE_NAME];
+} nvtxa__private;
+
+/* Make stats/ where needed, remove what killed exports left in it, make a directory of our own. */
+nvtxa_status nvtxa__private_make(nvtxa__private *private, int run, const char *shown_stats,
+                                 const nvtxa_hooks *hooks, nvtxa_error **reterr);
+
+/* Remove the directory with all in it, and stats/ if it is new and nothing landed there. */
+void nvtxa__private_remove(nvtxa__private *private);
+
+/* Whether something can still be written: nsys does not say when its writes fail. 0 or an errno. */
+int nvtxa__private_probe(const nvtxa__private *private);
+
+/* ---- programs (program.c) ---- */
+
+/* The absolute path of `name`, looked up as a shell would on the PATH of `environment`. */
+nvtxa_status nvtxa__program_find(const char *name, char *const *environment, char **ret_path,
+                                 nvtxa_error **reterr);
+
+/* `environment` without what makes nsys or Python run code from elsewhere. The array is the
+ * caller's to free, its strings are borrowed; NULL when out of memory. */
+char **nvtxa__program_environment(char *const *environment);
+
+/* Append the command as one would type it into a shell, on one line. 0 or -1. */
+int nvtxa__program_quote(nvtxa__buffer *buffer, const char *const *argv);
+
+/* ---- what a command prints (output.c) ---- */
+
+enum {
+  NVTXA__LINE = 4096,    /* a longer line is taken in pieces */
+  NVTXA__EXCERPT = 320,  /* of one line, for a message */
+  NVTXA__LAST_LINES = 4, /* kept for a command that fails without an error line */
+  NVTXA__OUTPUT_TEXT = NVTXA__LAST_LINES * (NVTXA__EXCERPT + 2),
+};
+
+typedef struct nvtxa__output {
+  const nvtxa_hooks *hooks;
+  /* Gets each line, or the beginning of a very long one. NULL is allowed. */
+  void (*line)(void *user, const char *data, size_t length);
+  void *user;
+  /* The line that is being read. */
+  char pending[NVTXA__LINE];
+  size_t length;
+  bool continued; /* the beginning of this line was taken already */
+  bool returned;  /* a carriage return came last: progress, unless a line feed follows */
+  /* What was found, ready for a message. */
+  char error[3 * NVTXA__EXCERPT]; /* the lines that report an error; "" for none */
+  char skipped[NVTXA__EXCERPT];   /* the line that says why a report was skipped; "" for none */
+  char last[NVTXA__LAST_LINES][NVTXA__EXCERPT];
+  size_t last_count; /* of lines ever kept: the next one goes to last_count % NVTXA__LAST_LINES */
+  bool processing;   /* "Processing [export.sqlite] with ...": the report was begun */
+  bool processed;    /* "... PROCESSED": and finished */
+} nvtxa__output;
+
+void nvtxa__output_feed(nvtxa__output *output, const char *data, size_t length);
+void nvtxa__output_end(nvtxa__output *output);
+
+/* The error lines, or else the last lines, or else "" where nothing was printed. */
+const char *nvtxa__output_text(const nvtxa__output *output, char buffer[NVTXA__OUTPUT_TEXT]);
+
+/* Log what is done with a file, or with `name` in a directory (NULL for the file itself). */
+void nvtxa__log_file(const nvtxa_hooks *hooks, const char *doing, const char *path,
+                     const char *name);
+
+/* Text from elsewhere as nvtxa__quote() has it, in a buffer of any size (at least 20). */
+const char *nvtxa__excerpt(char *buffer, size_t size, const char *data, size_t length);
+
+/* ---- one command (child.c) ---- */
+
+/* What the commands of one export have in common. */
+typedef struct nvtxa__child {
+  const nvtxa_hooks *hooks;
+  const char *program; /* absolute */
+  char *const *environment;
+  int directory;       /* where it runs */
+  int64_t timeout_ns;  /* for the message */
+  int64_t deadline_ns; /* of the monotonic clock; INT64_MAX for never */
+} nvtxa__child;
+
+typedef enum nvtxa__ending {
+  NVTXA__ENDED_BY_EXIT,
+  NVTXA__ENDED_BY_SIGNAL,
+  NVTXA__ENDED_UNSEEN, /* somebody else in this process collected the child */
+} nvtxa__ending;
+
+typedef struct nvtxa__result {
+  nvtxa__ending ending;
+  int code;           /* exit status or signal */
+  bool disk_was_full; /* at some moment while it ran */
+} nvtxa__result;
+
+/* Run a command to its end, whatever that is, and feed `output`. An error means that it could not
+ * be started, was cancelled or took too long; then nothing of its process group is left. */
+nvtxa_status nvtxa__child_run(const nvtxa__child *child, const char *const *argv,
+                              const char *activity, nvtxa__output *output, nvtxa__result *result,
+                              nvtxa_error **reterr);
+
+/* ---- nsys (nsys.c) ---- */
+
+typedef struct nvtxa__nsys {
+  nvtxa__child child;
+  const char *trace_path;  /* absolute, for nsys */
+  const char *shown_trace; /* for messages */
+  const nvtxa__private *private;
+  nvtxa__buffer version; /* no data: unknown */
+  int naming[NVTXA_REPORT_COUNT];
+  int64_t size_bytes[NVTXA_REPORT_COUNT];
+} nvtxa__nsys;
+
+/* Ask for the version and the reports that there are. */
+nvtxa_status nvtxa__nsys_ask(nvtxa__nsys *nsys, nvtxa_error **reterr);
+
+/* From the trace to export.sqlite in the private directory. */
+nvtxa_status nvtxa__nsys_export(nvtxa__nsys *nsys, nvtxa_error **reterr);
+
+/* From export.sqlite to nsys_<report>.csv there. */
+nvtxa_status nvtxa__nsys_report(nvtxa__nsys *nsys, nvtxa_report report, nvtxa_error **reterr);
+
+/* ---- export.json (record.c) ---- */
+
+typedef struct nvtxa__record {
+  nvtxa_text nsys_version; /* no text: unknown */
+  nvtxa_text nsys_path;
+  nvtxa__trace trace;
+  struct {
+    nvtxa_text file; /* a name in stats/ */
+    int64_t size_bytes;
+  } reports[NVTXA_REPORT_COUNT];
+} nvtxa__record;
+
+nvtxa_status nvtxa__record_write(int directory, const char *shown_path, const nvtxa__record *record,
+                                 nvtxa_error **reterr);
+
+#define NVTXA__REASON 256
+
+/* Read export.json; its texts go to `arena`. Where there is none to go by, NVTXA_OK with *ret_found
+ * false and the reason as the end of "export.json ...". */
+nvtxa_status nvtxa__record_read(int directory, const char *shown_path, nvtxa__arena *arena,
+                                nvtxa__record *record, bool *ret_found, char reason[NVTXA__REASON],
+                                nvtxa_error **reterr);
+
+/* ---- landing (landing.c) ---- */
+
+/* Move the reports that `record` names, and the record itself, from the private directory to
+ * stats/: all of them or none. */
+nvtxa_status nvtxa__land(const nvtxa__private *private, const nvtxa__record *record,
+                         nvtxa_error **reterr);
+
+/* ---- the object, and what it takes to make one (export.c) ---- */
+
+struct nvtxa_export {
+  nvtxa__refcount ref;
+  bool fresh;
+  nvtxa__arena arena;
+  nvtxa__record record; /* no text, no digest and size -1 where nothing identifies the reports */
+  struct {
+    const char *path; /* ready to open */
+    nvtxa_text relative;
+  } reports[NVTXA_REPORT_COUNT];
+  nvtxa__warnings warnings;
+};
+
+typedef struct nvtxa__job {
+  const char *run_dir;
+  nvtxa_export_options options;
+  nvtxa_hooks hooks_copy;
+  const nvtxa_hooks *hooks; /* NULL or &hooks_copy */
+  int run;                  /* the run directory */
+  char *shown_trace;
+  char *shown_stats;
+  nvtxa_export *made;
+} nvtxa__job;
+
+/* Check the arguments and open the run directory. nvtxa__job_end() is due whatever comes of it. */
+nvtxa_status nvtxa__job_begin(nvtxa__job *job, const char *run_dir,
+                              const nvtxa_export_options *options, nvtxa_export **ret_export,
+                              nvtxa_error **reterr);
+void nvtxa__job_end(nvtxa__job *job);
+
+/* Say which file in stats/ a report is. 0 or -1. */
+int nvtxa__job_set_report(nvtxa__job *job, nvtxa_report report, const char *file);
+
+/* Give the made object to the caller. */
+void nvtxa__job_hand_over(nvtxa__job *job, nvtxa_export **ret_export);
+
+#endif

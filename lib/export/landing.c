@@ -1,0 +1,169 @@
+/*
+ * Landing: the finished files go from the private directory to stats/, all of them or none.
+ *
+ * Each is renamed over the old one, of which a second link in the private directory is kept, so
+ * that a step that fails can be undone. export.json leaves first and comes last: an export that is
+ * killed half way leaves reports that nothing identifies, never reports that are said to be of
+ * another trace.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "export-internal.h"
+
+enum { FILES = NVTXA_REPORT_COUNT + 1, RECORD = NVTXA_REPORT_COUNT, NAME = 80 };
+
+static const char hint[] = "Check that stats/ can be written and that its disk has room left.";
+
+struct landing {
+  const nvtxa__private *private;
+  const char *names[FILES]; /* the reports, then export.json */
+  bool saved[FILES];        /* the old file is in the private directory too */
+  bool moved[FILES];        /* the new one is in stats/ */
+};
+
+static const char *saved_name(char buffer[NAME], size_t index) {
+  snprintf(buffer, NAME, ".old-%zu", index);
+  return buffer;
+}
+
+static nvtxa_status failed(const struct landing *landing, const char *doing, size_t index,
+                           nvtxa_error **reterr) {
+  int errnum = errno;
+  char quoted[NVTXA__QUOTED];
+  const char *name = landing->names[index];
+  return nvtxa__fail(
+      reterr, NVTXA_ERROR_IO,
+      &(nvtxa__where){.file = landing->private->shown_stats, .errnum = errnum, .hint = hint},
+      "cannot %s %s", doing, nvtxa__quote(quoted, name, strlen(name)));
+}
+
+/* nsys does not sync what it writes; a rename must not become durable before the content. */
+static int sync_file(int directory, const char *name) {
+  int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  int result = fd < 0 || fsync(fd) != 0 ? -1 : 0;
+  nvtxa__close(&fd);
+  return result;
+}
+
+/* Keep the file that is in the way. A file system without hard links has it moved aside instead. */
+static int save(struct landing *landing, size_t index) {
+  const nvtxa__private *private = landing->private;
+  struct stat info;
+  char aside[NAME];
+  saved_name(aside, index);
+  if (fstatat(private->stats, landing->names[index], &info, AT_SYMLINK_NOFOLLOW) != 0) {
+    return errno == ENOENT ? 0 : -1;
+  }
+  if (S_ISDIR(info.st_mode)) {
+    errno = EISDIR;
+    return -1;
+  }
+  if (linkat(private->stats, landing->names[index], private->fd, aside, 0) != 0 &&
+      renameat(private->stats, landing->names[index], private->fd, aside) != 0) {
+    return -1;
+  }
+  landing->saved[index] = true;
+  return 0;
+}
+
+/* As it was: what cannot be put back stays in the private directory and is lost with it, but then
+ * export.json is not there either, or is the last one put back. */
+static void undo(struct landing *landing) {
+  const nvtxa__private *private = landing->private;
+  for (size_t i = 0; i < FILES; i++) {
+    char aside[NAME];
+    if (landing->moved[i] && !landing->saved[i]) {
+      unlinkat(private->stats, landing->names[i], 0);
+    }
+    if (landing->saved[i]) {
+      renameat(private->fd, saved_name(aside, i), private->stats, landing->names[i]);
+    }
+  }
+}
+
+/* The lock keeps two exports from mixing their files. It is held for a moment only, so one that is
+ * held longer than this is not of our kind; nor is there a lock on every file system. */
+static void lock_stats(int stats) {
+  for (int attempt = 0; attempt < 500; attempt++) {
+    if (flock(stats, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) {
+      return;
+    }
+    nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+  }
+}
+
+static nvtxa_status move_all(struct landing *landing, nvtxa_error **reterr) {
+  const nvtxa__private *private = landing->private;
+  for (size_t i = 0; i < FILES; i++) {
+    if (save(landing, i) != 0) {
+      return failed(landing, "replace", i, reterr);
+    }
+  }
+  if (unlinkat(private->stats, landing->names[RECORD], 0) != 0 && errno != ENOENT) {
+    return failed(landing, "replace", RECORD, reterr);
+  }
+  for (size_t i = 0; i < FILES; i++) {
+    if (renameat(private->fd, landing->names[i], private->stats, landing->names[i]) != 0) {
+      return failed(landing, "replace", i, reterr);
+    }
+    landing->moved[i] = true;
+    nvtxa__log_file(private->hooks, "wrote", private->shown_stats, landing->names[i]);
+  }
+  if (fsync(private->stats) != 0 && errno != EINVAL) { /* some file systems cannot */
+    return failed(landing, "sync the directory with", RECORD, reterr);
+  }
+  return NVTXA_OK;
+}
+
+/* The reports of an earlier export by an nsys with other names would be taken for these. */
+static void remove_other_naming(const struct landing *landing) {
+  for (int report = 0; report < NVTXA_REPORT_COUNT; report++) {
+    for (int naming = 0; naming < NVTXA__NAMING_COUNT; naming++) {
+      char file[NVTXA__REPORT_FILE];
+      nvtxa__report_file(file, (nvtxa_report)report, naming);
+      if (strcmp(file, landing->names[report]) != 0) {
+        unlinkat(landing->private->stats, file, 0);
+      }
+    }
+  }
+}
+
+nvtxa_status nvtxa__land(const nvtxa__private *private, const nvtxa__record *record,
+                         nvtxa_error **reterr) {
+  struct landing landing = {
+      .private = private,
+      .names = {record->reports[NVTXA_REPORT_PUSHPOP_TRACE].file.data,
+                record->reports[NVTXA_REPORT_GPU_PROJ_TRACE].file.data, NVTXA__RECORD_FILE},
+  };
+  for (size_t i = 0; i < NVTXA_REPORT_COUNT; i++) {
+    if (sync_file(private->fd, landing.names[i]) != 0) {
+      return failed(&landing, "sync", i, reterr);
+    }
+  }
+  char *shown_path = nvtxa__join(private->shown_stats, NVTXA__RECORD_FILE);
+  if (shown_path == NULL) {
+    return nvtxa__out_of_memory(reterr);
+  }
+  nvtxa_status status = nvtxa__record_write(private->fd, shown_path, record, reterr);
+  free(shown_path);
+  if (status != NVTXA_OK) {
+    return status;
+  }
+  lock_stats(private->stats);
+  status = move_all(&landing, reterr);
+  if (status == NVTXA_OK) {
+    remove_other_naming(&landing);
+  } else {
+    undo(&landing);
+  }
+  flock(private->stats, LOCK_UN);
+  return status;
+}

@@ -1,0 +1,41 @@
+/*
+ * Names: of the reports and their files under both of nsys's namings, and of paths in a run
+ * directory.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "export-internal.h"
+
+static const char *const names[NVTXA_REPORT_COUNT][NVTXA__NAMING_COUNT] = {
+    [NVTXA_REPORT_PUSHPOP_TRACE] = {"nvtx_pushpop_trace", "nvtxpptrace"},
+    [NVTXA_REPORT_GPU_PROJ_TRACE] = {"nvtx_gpu_proj_trace", "nvtxgpuproj"},
+};
+
+const char *nvtxa__report_name(nvtxa_report report, int naming) {
+  return names[report][naming];
+}
+
+const char *nvtxa__report_file(char buffer[NVTXA__REPORT_FILE], nvtxa_report report, int naming) {
+  snprintf(buffer, NVTXA__REPORT_FILE, "nsys_%s.csv", names[report][naming]);
+  return buffer;
+}
+
+char *nvtxa__join(const char *directory, const char *name) {
+  size_t length = strlen(directory);
+  const char *slash = length > 0 && directory[length - 1] == '/' ? "" : "/";
+  char *path;
+  return asprintf(&path, "%s%s%s", directory, slash, name) < 0 ? NULL : path;
+}
+
+void nvtxa__close(int *fd) {
+  int errnum = errno;
+  if (*fd >= 0) {
+    close(*fd);
+  }
+  *fd = -1;
+  errno = errnum;
+}
