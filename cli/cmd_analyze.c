@@ -1,0 +1,198 @@
+/*
+ * `nvtxa analyze`: manifest -> export -> ranges -> analysis -> json, and what the user sees of it.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <nvtxa/nvtxa.h>
+
+#include "analyze_options.h"
+#include "cli.h"
+#include "output.h"
+#include "signals.h"
+#include "summary.h"
+#include "terminal.h"
+
+/* What one analysis is made of; all released together. */
+struct work {
+  const analyze_options *options;
+  nvtxa_hooks hooks;
+  nvtxa_manifest *manifest;
+  nvtxa_export *exported;
+  nvtxa_ranges *host;
+  nvtxa_ranges *gpu;
+  nvtxa_analysis *analysis;
+  nvtxa_json *json;
+};
+
+/* A mistyped directory deserves better than "no manifest". */
+static bool check_run_dir(const char *run_dir) {
+  struct stat info;
+  if (stat(run_dir, &info) != 0) {
+    cli_complain(run_dir, NULL, "cannot read the run directory: %s", strerror(errno));
+    return false;
+  }
+  if (!S_ISDIR(info.st_mode)) {
+    cli_complain(run_dir, "Give the directory that holds manifest.yaml and trace.nsys-rep.",
+                 "not a directory");
+    return false;
+  }
+  return true;
+}
+
+static nvtxa_status read_manifest(struct work *work, nvtxa_error **error) {
+  const char *run_dir = work->options->run_dir;
+  const char *slash = run_dir[strlen(run_dir) - 1] == '/' ? "" : "/";
+  char *path;
+  if (asprintf(&path, "%s%smanifest.yaml", run_dir, slash) < 0) {
+    return NVTXA_ERROR_OUT_OF_MEMORY;
+  }
+  cli_log("reading", path);
+  nvtxa_status status = nvtxa_manifest_read_file(path, &work->manifest, error);
+  free(path);
+  return status;
+}
+
+static nvtxa_status get_reports(struct work *work, nvtxa_error **error) {
+  nvtxa_export_options options = NVTXA_EXPORT_OPTIONS_INIT;
+  options.nsys = work->options->nsys;
+  options.environment = environ;
+  options.timeout_ns = work->options->timeout_ns;
+  options.hooks = &work->hooks;
+  if (work->options->no_export) {
+    return nvtxa_export_open(work->options->run_dir, &options, &work->exported, error);
+  }
+  return nvtxa_export_run(work->options->run_dir, &options, &work->exported, error);
+}
+
+/* nsys before 2024.5 quotes fields in its own way; where the version is not known, the reader
+ * looks. */
+static nvtxa_quoting quoting_of(nvtxa_text version) {
+  int year;
+  int minor;
+  if (version.data == NULL) {
+    return NVTXA_QUOTING_AUTO;
+  }
+  const char *number = version.data + strcspn(version.data, "0123456789");
+  if (sscanf(number, "%4d.%4d", &year, &minor) != 2) {
+    return NVTXA_QUOTING_AUTO;
+  }
+  return year < 2024 || (year == 2024 && minor < 5) ? NVTXA_QUOTING_NSYS : NVTXA_QUOTING_AUTO;
+}
+
+static nvtxa_status read_report(struct work *work, nvtxa_report report, nvtxa_ranges **ret,
+                                nvtxa_error **error) {
+  nvtxa_ranges_options options = NVTXA_RANGES_OPTIONS_INIT;
+  options.quoting = quoting_of(nvtxa_export_nsys_version(work->exported));
+  options.hooks = &work->hooks;
+  return nvtxa_ranges_read_file(nvtxa_export_report_path(work->exported, report), report, &options,
+                                ret, error);
+}
+
+static nvtxa_status analyse(struct work *work, nvtxa_error **error) {
+  nvtxa_analysis_options options = NVTXA_ANALYSIS_OPTIONS_INIT;
+  nvtxa_status status = read_manifest(work, error);
+  if (status == NVTXA_OK) {
+    status = get_reports(work, error);
+  }
+  if (status == NVTXA_OK) {
+    status = read_report(work, NVTXA_REPORT_PUSHPOP_TRACE, &work->host, error);
+  }
+  if (status == NVTXA_OK) {
+    status = read_report(work, NVTXA_REPORT_GPU_PROJ_TRACE, &work->gpu, error);
+  }
+  if (status == NVTXA_OK) {
+    options.exported = work->exported;
+    options.hooks = &work->hooks;
+    status =
+        nvtxa_analysis_new(work->manifest, work->host, work->gpu, &options, &work->analysis, error);
+  }
+  if (status == NVTXA_OK) {
+    status = nvtxa_json_new(work->analysis, &work->json, error);
+  }
+  return status;
+}
+
+static void release(struct work *work) {
+  nvtxa_json_unref(work->json);
+  nvtxa_analysis_unref(work->analysis);
+  nvtxa_ranges_unref(work->gpu);
+  nvtxa_ranges_unref(work->host);
+  nvtxa_export_unref(work->exported);
+  nvtxa_manifest_unref(work->manifest);
+}
+
+static void print_warnings(const nvtxa_analysis *analysis) {
+  for (size_t i = 0; i < nvtxa_analysis_warning_count(analysis); i++) {
+    cli_print_warning(nvtxa_analysis_warning(analysis, i).text);
+  }
+}
+
+/* The analysis is there: show its warnings, write it, sum it up. */
+static int deliver(const struct work *work, const cli_output *output) {
+  size_t warnings = nvtxa_analysis_warning_count(work->analysis);
+  print_warnings(work->analysis);
+  if (!cli_output_write(output, work->json)) {
+    return cli_interrupted ? CLI_INTERRUPTED : CLI_FAILED;
+  }
+  cli_log("wrote", output->path == NULL ? "standard output" : output->path);
+  if (output->path != NULL && !work->options->quiet) {
+    if (!cli_summary_print(work->analysis)) {
+      cli_complain(NULL, NULL, "out of memory");
+      return CLI_FAILED;
+    }
+    cli_output_announce(output);
+  }
+  if (work->options->strict && warnings > 0) {
+    cli_complain(NULL, NULL, "%zu warning%s, and --strict was given", warnings,
+                 warnings == 1 ? "" : "s");
+    return CLI_WARNINGS;
+  }
+  return CLI_DONE;
+}
+
+static int run(const analyze_options *options, const cli_output *output) {
+  struct work work = {.options = options, .hooks = NVTXA_HOOKS_INIT};
+  nvtxa_error *error = NULL;
+  int result;
+  work.hooks.cancel = &cli_interrupted;
+  cli_terminal_watch(&work.hooks, options->verbosity, options->progress);
+  nvtxa_status status = analyse(&work, &error);
+  cli_terminal_clear();
+  if (cli_interrupted) {
+    cli_complain(NULL, NULL, "interrupted");
+    result = CLI_INTERRUPTED;
+  } else if (status == NVTXA_OK) {
+    result = deliver(&work, output);
+  } else {
+    if (error != NULL) {
+      cli_print_error(error);
+    } else {
+      cli_complain(NULL, NULL, "out of memory");
+    }
+    result = CLI_FAILED;
+  }
+  nvtxa_error_free(error);
+  release(&work);
+  return result;
+}
+
+int cmd_analyze(int argc, char **argv) {
+  analyze_options options;
+  cli_output output = {NULL, NULL};
+  int status = analyze_options_parse(&options, argc, argv);
+  if (status >= 0) {
+    return status;
+  }
+  cli_signals_catch();
+  status = CLI_FAILED;
+  if (check_run_dir(options.run_dir) && cli_output_open(&output, options.output, options.run_dir)) {
+    status = run(&options, &output);
+  }
+  cli_output_close(&output);
+  return status;
+}

@@ -1,0 +1,19 @@
+/*
+ * SIGINT, SIGTERM and SIGHUP end the work in order: the library sees the flag, ends nsys and cleans
+ * up.
+ */
+#ifndef NVTXA_CLI_SIGNALS_H
+#define NVTXA_CLI_SIGNALS_H
+
+#include <signal.h>
+
+/* Other than zero once a signal came. */
+extern volatile sig_atomic_t cli_interrupted;
+
+/* From now on a write to a pipe that nobody reads is an error that can be reported. */
+void cli_signals_pipe(void);
+
+/* From now on those signals set the flag; a second one of a kind ends the program at once. */
+void cli_signals_catch(void);
+
+#endif
