@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""The documentation agrees with the rest: every status and warning is explained, every link leads
+somewhere, every C snippet compiles, and what is named in one place is named so in the other.
+
+usage: check_docs.py      NVTXA_SOURCE_ROOT and NVTXA_BUILD_ROOT say where things are
+"""
+import pathlib
+import re
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from support import BUILD, SOURCE, Case, main, run  # noqa: E402
+
+BASE_H = SOURCE / "include" / "nvtxa" / "base.h"
+DOCS = SOURCE / "docs"
+PAGES = [*sorted(SOURCE.glob("*.md")), *sorted(DOCS.rglob("*.md"))]
+
+
+def headings(page):
+    """The anchors of a page, as the usual hosts make them."""
+    found = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", h.lower()).strip().replace(" ", "-") for h in found}
+
+
+def blocks(page, language):
+    """The fenced blocks of one language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+
+
+class Errors(Case):
+    def test_every_number_is_explained(self):
+        declared = dict(re.findall(r"^\s*(NVTXA_(?:OK|ERROR_\w+|WARNING_\w+)) = (-?\d+)",
+                                   BASE_H.read_text(), re.MULTILINE))
+        explained = dict(re.findall(r"^### (NVTXA_\w+) \((-?\d+)\)$",
+                                    (DOCS / "errors.md").read_text(), re.MULTILINE))
+        self.assertGreater(len(declared), 30)
+        self.assertEqual(explained, declared)
+
+    def test_quoted_warnings_exist(self):
+        """Each explanation quotes its warning's beginning: the library must still say that."""
+        sources = "".join(p.read_text() for p in (SOURCE / "lib").rglob("*.c"))
+        spoken = re.sub(r'"\s*\n\s*"', "", sources)
+        for kind, text in re.findall(r"^### (NVTXA_WARNING_\w+) \(\d+\)\n\n`([^`]+)`",
+                                     (DOCS / "errors.md").read_text(), re.MULTILINE):
+            for piece in text.split("..."):
+                if len(piece.strip(" ,.")) > 3:
+                    self.assertIn(piece.strip(" ,."), spoken, kind)
+
+
+class Pages(Case):
+    def test_links(self):
+        for page in PAGES:
+            for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
+                path, _, anchor = target.partition("#")
+                self.assertNotIn("://", target, f"{page.name} links out: {target}")
+                file = (page.parent / path).resolve() if path else page
+                self.assertTrue(file.exists(), f"{page.name} links to {target}")
+                if anchor:
+                    self.assertIn(anchor, headings(file), f"{page.name} links to {target}")
+
+    def test_every_page_is_in_the_index(self):
+        index = (DOCS / "index.md").read_text()
+        for page in DOCS.glob("*.md"):
+            if page.name != "index.md":
+                self.assertIn(f"({page.name})", index)
+
+    def test_lines(self):
+        """At most 100 columns, but for tables."""
+        for page in PAGES:
+            for number, line in enumerate(page.read_text().splitlines(), 1):
+                if not line.startswith("|"):
+                    self.assertLessEqual(len(line), 100, f"{page.name}:{number}")
+
+    def test_c_snippets_compile(self):
+        count = 0
+        for page in PAGES:
+            for block in blocks(page, "c"):
+                source = self.write(self.top / "snippet.c", block)
+                done = run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
+                            f"-I{SOURCE / 'include'}", f"-I{BUILD / 'include'}", source])
+                self.assertEqual(done.returncode, 0, f"{page.name}:\n{block}\n{done.stderr}")
+                count += 1
+        self.assertGreaterEqual(count, 4)
+
+    def test_readme_names_two_commands(self):
+        """.ci/run copies them out of the README: each stands alone in a block for sh."""
+        commands = [block.strip() for block in blocks(SOURCE / "README.md", "sh")]
+        self.assertEqual(commands, ["sh examples/quickstart.sh", "sh tests/run.sh"])
+
+    def test_artifacts_name_the_columns(self):
+        """The columns that the reader asks for are those that the page lists."""
+        page = (DOCS / "artifacts.md").read_text()
+        sources = "".join(p.read_text() for p in (SOURCE / "lib" / "ranges").glob("*.c"))
+        (section,) = re.findall(r"^## Reports\n(.*?)^CSV is read", page, re.MULTILINE | re.DOTALL)
+        listed = {c for line in section.splitlines() if line.startswith("`")
+                  for c in re.findall(r"`([^`]+)`", line)}
+        for column in ("Start (ns)", "DurNonChild (ns)", "NumGPUOps", "ParentId", "Lvl"):
+            self.assertIn(column, listed)
+        for column in listed:
+            self.assertIn(f'"{column}"', sources)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+#!/bin/sh
+# Each public header compiles alone, without a warning: as C11 and as C++17, by gcc and by clang.
+# usage: check.sh INCLUDE_DIR...      (the directories that hold nvtxa/)
+set -eu
+
+includes=
+for directory in "$@"; do
+  includes="$includes -I$directory"
+done
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+checked=0
+failed=0
+
+# compile COMPILER LANGUAGE STANDARD HEADER
+compile() {
+  command -v "$1" > /dev/null || { echo "left out: there is no $1 here"; return 0; }
+  checked=$((checked + 1))
+  # Twice, so that the include guard is tried as well; and C wants at least one declaration.
+  printf '#include <%s>\n#include <%s>\ntypedef int something;\n' "$4" "$4" > "$tmp/one.c"
+  # shellcheck disable=SC2086 # the list of -I options is meant to be split
+  "$1" -x "$2" -std="$3" -Wall -Wextra -Wpedantic -Wundef -Werror $includes -fsyntax-only \
+    "$tmp/one.c" || { echo "FAILED: $4 as $3 by $1"; failed=1; }
+}
+
+for directory in "$@"; do
+  for path in "$directory"/nvtxa/*.h; do
+    [ -e "$path" ] || continue
+    header=nvtxa/${path##*/}
+    compile gcc c c11 "$header"
+    compile clang c c11 "$header"
+    compile g++ c++ c++17 "$header"
+    compile clang++ c++ c++17 "$header"
+  done
+done
+echo "$checked compilations"
+[ "$checked" -gt 0 ] && [ "$failed" -eq 0 ]
