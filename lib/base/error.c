@@ -79,6 +79,7 @@ static bool copy_string(char **ret, const char *string) {
   return *ret != NULL;
 }
 
+NVTXA__PRINTF(1, 0)
 static char *format_message(const char *format, va_list arguments, int errnum) {
   va_list again;
   va_copy(again, arguments);

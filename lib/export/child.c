@@ -212,43 +212,60 @@ static nvtxa_status timed_out(const nvtxa__child *child, const char *activity,
       activity);
 }
 
+/* Listen until the command has ended and its output too, or until it has to be stopped. */
+static nvtxa_status watch(const nvtxa__child *child, struct running *running, const char *activity,
+                          nvtxa__output *output, nvtxa__result *result, nvtxa_error **reterr) {
+  nvtxa__activity progress;
+  int pause_ms = 1;
+  /* A disk that is full from the beginning need not be: some network file systems say so always. */
+  bool tells = !disk_is_full(child->directory);
+  nvtxa__activity_start(&progress, child->hooks, activity);
+  for (;;) {
+    look(running);
+    if (running->ended && (running->pipe < 0 || nvtxa__now_ns() - running->ended_ns > drain_ns)) {
+      finish(running);
+      return NVTXA_OK;
+    }
+    bool cancelled = nvtxa__cancelled(child->hooks);
+    if (cancelled || nvtxa__now_ns() >= child->deadline_ns) {
+      stop(running);
+      return cancelled ? nvtxa__cancel_error(reterr) : timed_out(child, activity, reterr);
+    }
+    wait_a_step(running, output, &pause_ms);
+    result->disk_was_full = result->disk_was_full || (tells && disk_is_full(child->directory));
+    nvtxa__activity_tick(&progress);
+  }
+}
+
+static nvtxa_status log_command(const nvtxa__child *child, const char *const *argv,
+                                nvtxa_error **reterr) {
+  nvtxa__buffer command = {0};
+  int result = nvtxa__program_quote(&command, argv);
+  if (result == 0) {
+    nvtxa__log(child->hooks, NVTXA_LOG_INFO, "running %s", command.data);
+  }
+  nvtxa__buffer_free(&command);
+  return result == 0 ? NVTXA_OK : nvtxa__out_of_memory(reterr);
+}
+
 nvtxa_status nvtxa__child_run(const nvtxa__child *child, const char *const *argv,
                               const char *activity, nvtxa__output *output, nvtxa__result *result,
                               nvtxa_error **reterr) {
   struct running running = {.pipe = -1};
-  nvtxa__activity progress;
-  int pause_ms = 1;
-  nvtxa__buffer command = {0};
-  if (nvtxa__program_quote(&command, argv) != 0) {
-    nvtxa__buffer_free(&command);
-    return nvtxa__out_of_memory(reterr);
-  }
-  nvtxa__log(child->hooks, NVTXA_LOG_INFO, "running %s", command.data);
-  nvtxa__buffer_free(&command);
-  nvtxa__activity_start(&progress, child->hooks, activity);
+  *result = (nvtxa__result){0};
   if (nvtxa__cancelled(child->hooks)) {
     return nvtxa__cancel_error(reterr);
   }
-  nvtxa_status status = start(child, argv, &running, reterr);
+  nvtxa_status status = log_command(child, argv, reterr);
+  if (status == NVTXA_OK) {
+    status = start(child, argv, &running, reterr);
+  }
+  if (status == NVTXA_OK) {
+    status = watch(child, &running, activity, output, result, reterr);
+  }
   if (status != NVTXA_OK) {
     return status;
   }
-  *result = (nvtxa__result){0};
-  for (;;) {
-    look(&running);
-    if (running.ended && (running.pipe < 0 || nvtxa__now_ns() - running.ended_ns > drain_ns)) {
-      break;
-    }
-    if (nvtxa__cancelled(child->hooks) || nvtxa__now_ns() >= child->deadline_ns) {
-      stop(&running);
-      return nvtxa__cancelled(child->hooks) ? nvtxa__cancel_error(reterr)
-                                            : timed_out(child, activity, reterr);
-    }
-    wait_a_step(&running, output, &pause_ms);
-    result->disk_was_full = result->disk_was_full || disk_is_full(child->directory);
-    nvtxa__activity_tick(&progress);
-  }
-  finish(&running);
   nvtxa__output_end(output);
   result->ending = running.unseen      ? NVTXA__ENDED_UNSEEN
                    : running.signalled ? NVTXA__ENDED_BY_SIGNAL

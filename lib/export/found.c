@@ -27,6 +27,7 @@ static int64_t file_size(int directory, const char *name) {
   return info.st_size;
 }
 
+/* A link is followed here: reading does no harm, and shared results may lie elsewhere. */
 static nvtxa_status open_stats(const nvtxa__job *job, struct search *search, nvtxa_error **reterr) {
   search->stats = openat(job->run, NVTXA__STATS_DIR, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (search->stats < 0 && errno != ENOENT && errno != ENOTDIR) {

@@ -79,11 +79,11 @@ static int save(struct landing *landing, size_t index) {
 static void undo(struct landing *landing) {
   const nvtxa__private *private = landing->private;
   for (size_t i = 0; i < FILES; i++) {
-    char aside[NAME];
     if (landing->moved[i] && !landing->saved[i]) {
       unlinkat(private->stats, landing->names[i], 0);
     }
     if (landing->saved[i]) {
+      char aside[NAME];
       renameat(private->fd, saved_name(aside, i), private->stats, landing->names[i]);
     }
   }

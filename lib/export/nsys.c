@@ -32,18 +32,16 @@ static const struct {
   const char *text;
   const char *hint;
 } hints[] = {
+    {"disk is full", "Free some space on the disk that holds the run directory."},
+    {"No space left", "Free some space on the disk that holds the run directory."},
     {"Could not decode to UTF-8",
      "A range's name holds bytes that are not UTF-8, at which nsys stops. Make the program push "
-     "valid "
-     "UTF-8 and capture again."},
+     "valid UTF-8 and capture again."},
     {"constraint failed",
      "A range ends before it starts, at which nsys stops. Capture again, or use another nsys."},
     {"Exportation error",
      "The trace is damaged, cut short or newer than this nsys. Copy or capture it again, or use "
-     "the "
-     "nsys that captured it (--nsys PATH)."},
-    {"disk is full", "Free some space on the disk that holds the run directory."},
-    {"No space left", "Free some space on the disk that holds the run directory."},
+     "the nsys that captured it (--nsys PATH)."},
 };
 
 static const char *hint_for(const char *text) {

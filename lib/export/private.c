@@ -135,7 +135,10 @@ static int make_one(nvtxa__private *private) {
   snprintf(private->name, sizeof private->name, "%s%016llx", prefix, (unsigned long long)random);
   if (mkdirat(private->stats, private->name, 0700) != 0) {
     private->name[0] = '\0';
-    return errno == EEXIST ? 0 : -1;
+    if (errno == ENOENT) {
+      nvtxa__close(&private->stats); /* another export, whose it was, failed and took it away */
+    }
+    return errno == EEXIST || errno == ENOENT ? 0 : -1;
   }
   private->fd =
       openat(private->stats, private->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -148,6 +151,7 @@ static int make_one(nvtxa__private *private) {
   return made;
 }
 
+/* NVTXA_OK with `stats` still -1: try again. */
 static nvtxa_status open_stats(nvtxa__private *private, nvtxa_error **reterr) {
   struct stat info;
   private->new_stats = mkdirat(private->run, NVTXA__STATS_DIR, 0777) == 0;
@@ -156,7 +160,7 @@ static nvtxa_status open_stats(nvtxa__private *private, nvtxa_error **reterr) {
   }
   private->stats =
       openat(private->run, NVTXA__STATS_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (private->stats >= 0) {
+  if (private->stats >= 0 || errno == ENOENT) { /* taken away by another export that failed */
     return NVTXA_OK;
   }
   int errnum = errno;
@@ -177,15 +181,19 @@ nvtxa_status nvtxa__private_make(nvtxa__private *private, int run, const char *s
                                  const nvtxa_hooks *hooks, nvtxa_error **reterr) {
   *private = (nvtxa__private){
       .run = run, .stats = -1, .fd = -1, .lock = -1, .shown_stats = shown_stats, .hooks = hooks};
-  nvtxa_status status = open_stats(private, reterr);
-  if (status != NVTXA_OK) {
-    return status;
-  }
-  remove_stale(private->stats, hooks);
+  nvtxa_status status = NVTXA_OK;
   int made = 0;
-  errno = EEXIST;
   for (int attempt = 0; attempt < 100 && made == 0; attempt++) {
-    made = make_one(private);
+    if (private->stats < 0) {
+      status = open_stats(private, reterr);
+      if (status != NVTXA_OK) {
+        return status;
+      }
+    }
+    if (private->stats >= 0) {
+      remove_stale(private->stats, hooks);
+      made = make_one(private);
+    }
   }
   if (made != 1) {
     status = failed(shown_stats, "make a private directory for nsys here", reterr);

@@ -1447,25 +1447,25 @@ Test(export_found, records_that_are_damaged) {
       {"\"file\": \"nsys_nvtx_push", "\"file\": \"other.csv\", \"x\": \"",
        "names other.csv, which is not there"},
   };
+  struct place place;
+  place_make(&place);
+  place_must_run(&place);
+  char *text = read_file("%s/export.json", place.stats);
   for (size_t i = 0; i < NVTXA__COUNT(cases); i++) {
-    struct place place;
-    place_make(&place);
-    place_must_run(&place);
-    char *text = read_file("%s/export.json", place.stats);
-    char *at = strstr(text, cases[i].piece);
+    const char *at = strstr(text, cases[i].piece);
     cr_assert_not_null(at, "%s", cases[i].piece);
     nvtxa__buffer changed = {0};
     nvtxa__buffer_add(&changed, text, (size_t)(at - text));
     nvtxa__buffer_printf(&changed, "%s%s", cases[i].replacement, at + strlen(cases[i].piece));
     write_file(changed.data, "%s/export.json", place.stats);
     nvtxa__buffer_free(&changed);
-    free(text);
     place_must_open(&place);
     expect_warning(&place, NVTXA_WARNING_REPORTS_UNIDENTIFIED, cases[i].reason);
     cr_expect_null(nvtxa_export_nsys_version(place.exported).data);
     cr_expect_eq(nvtxa_export_trace_size(place.exported), -1);
-    place_end(&place);
   }
+  free(text);
+  place_end(&place);
 }
 
 Test(export_found, records_that_cannot_be_read) {
@@ -1558,12 +1558,13 @@ Test(export_output, memory_is_bounded_and_the_last_lines_are_kept) {
 }
 
 Test(export_program, commands_are_quoted_for_a_shell) {
-  static const char *const argv[] = {"/opt/nsys", "--output=x", "",      "a b", "it's", "new\nline",
-                                     "caf\xE9",   "\xC3\xA9",   "$HOME", "\\",  NULL};
+  static const char *const argv[] = {"/usr/bin/nsys", "--output=x", "",        "a b",
+                                     "it's",          "new\nline",  "caf\xE9", "\xC3\xA9",
+                                     "$HOME",         "\\",         NULL};
   nvtxa__buffer buffer = {0};
   cr_assert_eq(nvtxa__program_quote(&buffer, argv), 0);
   cr_expect_str_eq(buffer.data,
-                   "/opt/nsys --output=x '' 'a b' $'it\\'s' $'new\\x0aline' "
+                   "/usr/bin/nsys --output=x '' 'a b' $'it\\'s' $'new\\x0aline' "
                    "$'caf\\xe9' '\xC3\xA9' '$HOME' '\\'");
   nvtxa__buffer_free(&buffer);
 }
