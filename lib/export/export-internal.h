@@ -10,7 +10,7 @@
 
 #include <nvtxa/export.h>
 
-#include "../base/base-internal.h"
+#include "base/base-internal.h"
 
 #define NVTXA__TRACE_FILE  "trace.nsys-rep"
 #define NVTXA__STATS_DIR   "stats"

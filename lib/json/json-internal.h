@@ -13,7 +13,7 @@
 
 #include <nvtxa/json.h>
 
-#include "../base/base-internal.h"
+#include "base/base-internal.h"
 
 typedef struct nvtxa__json_writer {
   nvtxa_json_write_fn write;

@@ -5,7 +5,7 @@
 #ifndef NVTXA_MANIFEST_INTERNAL_H
 #define NVTXA_MANIFEST_INTERNAL_H
 
-#include "../base/base-internal.h"
+#include "base/base-internal.h"
 
 #define NVTXA__YAML_SIZE_LIMIT  ((size_t)16 << 20) /* bytes of a document, or of aliased text */
 #define NVTXA__YAML_DEPTH_LIMIT 64                 /* collections around a node */

@@ -17,6 +17,8 @@ struct name {
 };
 
 struct reader {
+  const char *data;
+  size_t length;
   const char *file;
   nvtxa_error **reterr;
   nvtxa__arena *arena;
@@ -225,10 +227,41 @@ static nvtxa_status apply_tag(const struct reader *reader, struct fy_token *toke
 
 static nvtxa_status read_node(struct reader *reader, unsigned depth, const nvtxa__yaml_node **ret);
 
+/* Whether a single-quoted scalar has two quotes in a row, written as four: libfyaml 0.7.12 then
+ * drops what follows them. Better refused than read wrongly. */
+static bool is_misread(const struct reader *reader, struct fy_token *token) {
+  const struct fy_mark *mark = token == NULL ? NULL : fy_token_start_mark(token);
+  if (mark == NULL || fy_token_scalar_style(token) != FYSS_SINGLE_QUOTED) {
+    return false;
+  }
+  size_t i = mark->input_pos; /* behind the opening quote */
+  while (i + 1 < reader->length) {
+    if (reader->data[i] != '\'') {
+      i++;
+    } else if (reader->data[i + 1] != '\'') {
+      return false; /* the closing quote */
+    } else if (i + 4 <= reader->length && memcmp(reader->data + i, "''''", 4) == 0) {
+      return true;
+    } else {
+      i += 2;
+    }
+  }
+  return false;
+}
+
 static nvtxa_status read_scalar(struct reader *reader, const nvtxa__yaml_node **ret) {
   struct fy_token *token = reader->event->scalar.value;
   nvtxa_text text;
   note_line(reader, token);
+  if (is_misread(reader, token)) {
+    return nvtxa__fail(reader->reterr, NVTXA_ERROR_MANIFEST_SYNTAX,
+                       &(nvtxa__where){
+                           .file = reader->file,
+                           .line = reader->line,
+                           .hint = "Write the text in double quotes instead.",
+                       },
+                       "two quotes in a row inside single quotes, which the YAML library misreads");
+  }
   nvtxa__yaml_node *node = new_node(reader, NVTXA__YAML_STRING);
   if (node == NULL || !token_text(token, &text) ||
       (node->text.data = nvtxa__arena_copy(reader->arena, text.data, text.length)) == NULL) {
@@ -433,7 +466,7 @@ static nvtxa_status read_document(struct reader *reader, const nvtxa__yaml_node 
 }
 
 /* libfyaml prints to standard error unless it has a diagnostic object that does not. */
-static bool open_parser(struct reader *reader, const char *data, size_t length) {
+static bool open_parser(struct reader *reader) {
   struct fy_diag_cfg diag_config;
   fy_diag_cfg_default(&diag_config);
   diag_config.fp = NULL;
@@ -453,7 +486,8 @@ static bool open_parser(struct reader *reader, const char *data, size_t length) 
       .diag = reader->diag,
   };
   reader->parser = fy_parser_create(&config);
-  return reader->parser != NULL && fy_parser_set_string(reader->parser, data, length) == 0;
+  return reader->parser != NULL &&
+         fy_parser_set_string(reader->parser, reader->data, reader->length) == 0;
 }
 
 static void close_parser(struct reader *reader) {
@@ -469,14 +503,14 @@ static void close_parser(struct reader *reader) {
 nvtxa_status nvtxa__yaml_read(const char *data, size_t length, const char *file, nvtxa__yaml *ret,
                               nvtxa_error **reterr) {
   nvtxa__arena arena = {0};
-  struct reader reader = {.file = file, .reterr = reterr, .arena = &arena};
+  struct reader reader = {
+      .data = data, .length = length, .file = file, .reterr = reterr, .arena = &arena};
   const nvtxa__yaml_node *root = NULL;
   nvtxa_status status = nvtxa__yaml_check_text(data, length, file, &reader.last_line, reterr);
   if (status != NVTXA_OK) {
     return status;
   }
-  status = open_parser(&reader, data, length) ? read_document(&reader, &root)
-                                              : nvtxa__out_of_memory(reterr);
+  status = open_parser(&reader) ? read_document(&reader, &root) : nvtxa__out_of_memory(reterr);
   close_parser(&reader);
   if (status != NVTXA_OK) {
     nvtxa__arena_free(&arena);

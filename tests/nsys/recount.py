@@ -25,6 +25,16 @@ class Event:
         return self.duration - self.child_total
 
 
+def has_ranges(sqlite_file):
+    """Whether an export holds any push/pop range."""
+    with sqlite3.connect(f"file:{sqlite_file}?mode=ro", uri=True) as database:
+        tables = database.execute("SELECT count(*) FROM sqlite_master WHERE name = 'NVTX_EVENTS'")
+        if tables.fetchone() == (0,):
+            return False
+        rows = database.execute("SELECT count(*) FROM NVTX_EVENTS WHERE eventType = ?", (PUSH_POP,))
+        return rows.fetchone() > (0,)
+
+
 def read(sqlite_file):
     """All closed push/pop ranges, each with its parent."""
     with sqlite3.connect(f"file:{sqlite_file}?mode=ro", uri=True) as database:
