@@ -227,40 +227,95 @@ static nvtxa_status apply_tag(const struct reader *reader, struct fy_token *toke
 
 static nvtxa_status read_node(struct reader *reader, unsigned depth, const nvtxa__yaml_node **ret);
 
-/* Whether a single-quoted scalar has two quotes in a row, written as four: libfyaml 0.7.12 then
- * drops what follows them. Better refused than read wrongly. */
-static bool is_misread(const struct reader *reader, struct fy_token *token) {
-  const struct fy_mark *mark = token == NULL ? NULL : fy_token_start_mark(token);
-  if (mark == NULL || fy_token_scalar_style(token) != FYSS_SINGLE_QUOTED) {
-    return false;
-  }
-  size_t i = mark->input_pos; /* behind the opening quote */
-  while (i + 1 < reader->length) {
-    if (reader->data[i] != '\'') {
+/* What libfyaml 0.7.12 misreads is refused: better no text than a wrong one. */
+
+/* Two quotes, each written as two, in a row or with nothing but a line break between them: what
+ * follows is dropped, or the break is kept. `i` is behind the opening quote. */
+static const char *misread_single_quoted(const char *data, size_t length, size_t i) {
+  while (i + 1 < length) {
+    if (data[i] != '\'') {
       i++;
-    } else if (reader->data[i + 1] != '\'') {
-      return false; /* the closing quote */
-    } else if (i + 4 <= reader->length && memcmp(reader->data + i, "''''", 4) == 0) {
-      return true;
-    } else {
-      i += 2;
+      continue;
+    }
+    if (data[i + 1] != '\'') {
+      break; /* the closing quote */
+    }
+    i += 2;
+    size_t next = i;
+    bool broken = false;
+    while (next < length && memchr(" \t\n", data[next], 3) != NULL) {
+      broken = broken || data[next] == '\n';
+      next++;
+    }
+    if ((next == i || broken) && next + 2 <= length && memcmp(data + next, "''", 2) == 0) {
+      return "two quotes in a row inside single quotes";
     }
   }
-  return false;
+  return NULL;
+}
+
+/* How many backslashes stand at the end of a line, spaces and tabs aside: *ret_end is where. */
+static size_t count_backslashes(const char *data, size_t start, size_t end, size_t *ret_end) {
+  size_t run = 0;
+  while (end > start && (data[end - 1] == ' ' || data[end - 1] == '\t')) {
+    end--;
+  }
+  *ret_end = end;
+  while (end - run > start && data[end - run - 1] == '\\') {
+    run++;
+  }
+  return run;
+}
+
+/* Escapes at the end of a line but for the one backslash that joins it to the next, and blank lines
+ * after such a one: spaces and breaks get lost, or bytes come from nowhere. */
+static const char *misread_double_quoted(const char *data, size_t length, size_t i) {
+  size_t start = i;
+  bool joined = false;
+  while (i < length && data[i] != '"') {
+    size_t next = data[i] == '\\' ? i + 2 : i + 1;
+    for (; i < next && i < length; i++) {
+      if (data[i] != '\n') {
+        continue;
+      }
+      size_t end;
+      size_t run = count_backslashes(data, start, i, &end);
+      if ((run > 0 && end < i) || (run > 1 && run % 2 == 1) || (joined && end == start)) {
+        return "an escape or a blank line at the end of a line inside double quotes";
+      }
+      joined = run % 2 == 1;
+      start = i + 1;
+    }
+  }
+  return NULL;
+}
+
+static nvtxa_status refuse_misread(const struct reader *reader, struct fy_token *token) {
+  const struct fy_mark *mark = token == NULL ? NULL : fy_token_start_mark(token);
+  enum fy_scalar_style style = token == NULL ? FYSS_PLAIN : fy_token_scalar_style(token);
+  const char *what = NULL;
+  if (mark != NULL && style == FYSS_SINGLE_QUOTED) {
+    what = misread_single_quoted(reader->data, reader->length, mark->input_pos);
+  } else if (mark != NULL && style == FYSS_DOUBLE_QUOTED) {
+    what = misread_double_quoted(reader->data, reader->length, mark->input_pos);
+  }
+  return what == NULL ? NVTXA_OK
+                      : nvtxa__fail(reader->reterr, NVTXA_ERROR_MANIFEST_SYNTAX,
+                                    &(nvtxa__where){
+                                        .file = reader->file,
+                                        .line = reader->line,
+                                        .hint = "Write the text in double quotes, on one line.",
+                                    },
+                                    "%s, which the YAML library misreads", what);
 }
 
 static nvtxa_status read_scalar(struct reader *reader, const nvtxa__yaml_node **ret) {
   struct fy_token *token = reader->event->scalar.value;
   nvtxa_text text;
   note_line(reader, token);
-  if (is_misread(reader, token)) {
-    return nvtxa__fail(reader->reterr, NVTXA_ERROR_MANIFEST_SYNTAX,
-                       &(nvtxa__where){
-                           .file = reader->file,
-                           .line = reader->line,
-                           .hint = "Write the text in double quotes instead.",
-                       },
-                       "two quotes in a row inside single quotes, which the YAML library misreads");
+  nvtxa_status status = refuse_misread(reader, token);
+  if (status != NVTXA_OK) {
+    return status;
   }
   nvtxa__yaml_node *node = new_node(reader, NVTXA__YAML_STRING);
   if (node == NULL || !token_text(token, &text) ||
@@ -273,7 +328,7 @@ static nvtxa_status read_scalar(struct reader *reader, const nvtxa__yaml_node **
     node->type = nvtxa__yaml_resolve(node->text);
   }
   *ret = node;
-  nvtxa_status status = set_anchor(reader, reader->event->scalar.anchor, node);
+  status = set_anchor(reader, reader->event->scalar.anchor, node);
   return status != NVTXA_OK ? status : apply_tag(reader, reader->event->scalar.tag, node);
 }
 
@@ -500,18 +555,37 @@ static void close_parser(struct reader *reader) {
   free(reader->names);
 }
 
+/* A copy in which every line ends in LF, as YAML has it (5.4); libfyaml keeps some CR LF in quotes.
+ */
+static char *with_line_feeds(const char *data, size_t *length) {
+  char *copy = malloc(*length + 1);
+  size_t used = 0;
+  for (size_t i = 0; copy != NULL && i < *length; i++) {
+    bool crlf = data[i] == '\r' && i + 1 < *length && data[i + 1] == '\n';
+    if (!crlf) {
+      copy[used++] = data[i] == '\r' ? '\n' : data[i];
+    }
+  }
+  *length = used;
+  return copy;
+}
+
 nvtxa_status nvtxa__yaml_read(const char *data, size_t length, const char *file, nvtxa__yaml *ret,
                               nvtxa_error **reterr) {
   nvtxa__arena arena = {0};
-  struct reader reader = {
-      .data = data, .length = length, .file = file, .reterr = reterr, .arena = &arena};
+  struct reader reader = {.file = file, .reterr = reterr, .arena = &arena};
   const nvtxa__yaml_node *root = NULL;
   nvtxa_status status = nvtxa__yaml_check_text(data, length, file, &reader.last_line, reterr);
   if (status != NVTXA_OK) {
     return status;
   }
-  status = open_parser(&reader) ? read_document(&reader, &root) : nvtxa__out_of_memory(reterr);
+  char *text = with_line_feeds(data, &length);
+  reader.data = text;
+  reader.length = length;
+  status = text != NULL && open_parser(&reader) ? read_document(&reader, &root)
+                                                : nvtxa__out_of_memory(reterr);
   close_parser(&reader);
+  free(text);
   if (status != NVTXA_OK) {
     nvtxa__arena_free(&arena);
     return status;

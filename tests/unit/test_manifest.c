@@ -2,7 +2,6 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <locale.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -902,4 +901,30 @@ Test(manifest, prints_nothing) {
   close(saved);
   fclose(caught);
   cr_expect_eq(printed, 0);
+}
+
+/* libfyaml 0.7.12 reads these wrongly, each in its own way. */
+Test(manifest, what_the_yaml_library_misreads_is_refused) {
+  static const char *const misread[] = {
+      "'a''''b'",       "'''''a'",          "'\n  ''\n  '''",  /* quotes in single quotes */
+      "\"a\\ \n  b\"",  "\"a\\\\\\\n  b\"", "\"a\\\\ \n  b\"", /* escapes at the end of a line */
+      "\"a\\\n\n  b\"",
+  };
+  static const char *const fine[][2] = {
+      {"'it''s'", "it's"},          {"'a '' '' b'", "a ' ' b"},     {"'''a'''", "'a'"},
+      {"\"a\\\n  b\"", "ab"},       {"\"a\\\\\n  b\"", "a\\ b"},    {"\"a\n  b\"", "a b"},
+      {"\"a\r\n\r\n  b\"", "a\nb"}, {"\"a \\\" \\\\\"", "a \" \\"},
+  };
+  char text[200];
+  for (size_t i = 0; i < sizeof misread / sizeof misread[0]; i++) {
+    snprintf(text, sizeof text, CAPTURE "run_id: %s\n", misread[i]);
+    expect_refused_bytes(text, strlen(text), NVTXA_ERROR_MANIFEST_SYNTAX, 2,
+                         "which the YAML library misreads");
+  }
+  for (size_t i = 0; i < sizeof fine / sizeof fine[0]; i++) {
+    snprintf(text, sizeof text, CAPTURE "run_id: %s\n", fine[i][0]);
+    nvtxa_manifest *manifest = read_text(text);
+    expect_text(nvtxa_manifest_run_id(manifest), fine[i][1], fine[i][0]);
+    nvtxa_manifest_unref(manifest);
+  }
 }
