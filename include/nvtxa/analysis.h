@@ -3,9 +3,10 @@
  * Manifest and ranges to numbers: the measured iterations, found by hierarchy, and every range
  * aggregated by scope.
  *
- * Three measures are kept apart and never added, subtracted or divided by one another: host-inclusive
- * time, host-exclusive time (inclusive less the direct children), and GPU-projected time (a span from
- * a first start to a last end, gaps included). docs/measures.md says what each is and is not.
+ * Three measures are kept apart and never added, subtracted or divided by one another:
+ * host-inclusive time, host-exclusive time (inclusive less the direct children), and GPU-projected
+ * time (a span from a first start to a last end, gaps included). docs/measures.md says what each is
+ * and is not.
  */
 #ifndef NVTXA_ANALYSIS_H
 #define NVTXA_ANALYSIS_H
@@ -57,11 +58,11 @@ typedef struct nvtxa_summary {
 
 /** All host ranges of one scope in one context (open ranges left out). */
 typedef struct nvtxa_host_group {
-  size_t size;           /**< sizeof(nvtxa_host_group) */
-  nvtxa_text name;       /**< the scope, its names joined by dots */
-  size_t path_length;    /**< how many names the scope has; see nvtxa_analysis_host_path() */
-  nvtxa_context context; /**< where the ranges stand */
-  uint64_t instances;    /**< how many ranges */
+  size_t size;             /**< sizeof(nvtxa_host_group) */
+  nvtxa_text name;         /**< the scope, its names joined by dots */
+  size_t path_length;      /**< how many names the scope has; see nvtxa_analysis_host_path() */
+  nvtxa_context context;   /**< where the ranges stand */
+  uint64_t instances;      /**< how many ranges */
   nvtxa_summary inclusive; /**< their host-inclusive times */
   nvtxa_summary exclusive; /**< their host-exclusive times */
   int64_t child_total_ns;  /**< sum of their direct children's inclusive times */
@@ -82,12 +83,12 @@ typedef struct nvtxa_gpu_group {
 
 /** One measured iteration. */
 typedef struct nvtxa_iteration {
-  size_t size;            /**< sizeof(nvtxa_iteration) */
-  int64_t index;          /**< N of `iteration N` */
-  bool has_host;          /**< false where the range was still open when the trace ended */
-  int64_t inclusive_ns;   /**< host-inclusive time */
-  int64_t exclusive_ns;   /**< host-exclusive time */
-  int64_t child_total_ns; /**< sum of its direct children's inclusive times */
+  size_t size;                 /**< sizeof(nvtxa_iteration) */
+  int64_t index;               /**< N of `iteration N` */
+  bool has_host;               /**< false where the range was still open when the trace ended */
+  int64_t inclusive_ns;        /**< host-inclusive time */
+  int64_t exclusive_ns;        /**< host-exclusive time */
+  int64_t child_total_ns;      /**< sum of its direct children's inclusive times */
   bool has_gpu_projection;     /**< whether GPU work was launched from inside it */
   int64_t projected_ns;        /**< projected span */
   int64_t host_range_total_ns; /**< the range's host duration as the GPU report has it */
@@ -96,11 +97,11 @@ typedef struct nvtxa_iteration {
 
 /** The iterations in sum. */
 typedef struct nvtxa_iteration_summary {
-  size_t size;                     /**< sizeof(nvtxa_iteration_summary) */
-  uint64_t iterations;             /**< how many were found */
-  uint64_t host_iterations;        /**< of which have host times: n of the next two */
-  nvtxa_summary host_inclusive;    /**< counts where host_iterations > 0 */
-  nvtxa_summary host_exclusive;    /**< counts where host_iterations > 0 */
+  size_t size;                       /**< sizeof(nvtxa_iteration_summary) */
+  uint64_t iterations;               /**< how many were found */
+  uint64_t host_iterations;          /**< of which have host times: n of the next two */
+  nvtxa_summary host_inclusive;      /**< counts where host_iterations > 0 */
+  nvtxa_summary host_exclusive;      /**< counts where host_iterations > 0 */
   uint64_t gpu_projected_iterations; /**< of which have a projection: n of the next */
   nvtxa_summary gpu_projected;       /**< counts where gpu_projected_iterations > 0 */
 } nvtxa_iteration_summary;

@@ -18,7 +18,7 @@
 
 #ifdef __cplusplus
 #define NVTXA_BEGIN_DECLS extern "C" {
-#define NVTXA_END_DECLS }
+#define NVTXA_END_DECLS   }
 #else
 #define NVTXA_BEGIN_DECLS
 #define NVTXA_END_DECLS
@@ -37,29 +37,29 @@ NVTXA_BEGIN_DECLS
  * never reused for another meaning. Positive values are reserved for the end of an iteration.
  */
 typedef enum nvtxa_status {
-  NVTXA_OK = 0,                           /**< done */
-  NVTXA_ERROR_OUT_OF_MEMORY = -1,         /**< an allocation failed */
-  NVTXA_ERROR_INVALID_ARGUMENT = -2,      /**< the call itself is wrong; a bug in the caller */
-  NVTXA_ERROR_IO = -3,                    /**< a system call failed; nvtxa_error_errno() says why */
-  NVTXA_ERROR_CANCELLED = -4,             /**< the cancel flag was set */
-  NVTXA_ERROR_LIMIT = -5,                 /**< a stated limit was exceeded; the message names it */
-  NVTXA_ERROR_OVERFLOW = -6,              /**< a total does not fit 64 bits */
-  NVTXA_ERROR_MANIFEST_MISSING = -10,     /**< the run directory has no manifest.yaml */
-  NVTXA_ERROR_MANIFEST_SYNTAX = -11,      /**< not one YAML document, or not valid YAML */
-  NVTXA_ERROR_MANIFEST_VALUE = -12,       /**< a required key is missing or has the wrong type */
-  NVTXA_ERROR_TRACE_MISSING = -20,        /**< the run directory has no trace.nsys-rep */
-  NVTXA_ERROR_NSYS_NOT_FOUND = -21,       /**< nsys could not be started */
-  NVTXA_ERROR_NSYS_FAILED = -22,          /**< nsys failed, whatever its exit status was */
-  NVTXA_ERROR_NSYS_TIMEOUT = -23,         /**< nsys took longer than the caller allowed */
-  NVTXA_ERROR_NSYS_NO_REPORT = -24,       /**< this nsys does not offer a report that is needed */
-  NVTXA_ERROR_REPORT_MISSING = -30,       /**< there is no report file to read */
-  NVTXA_ERROR_REPORT_EMPTY = -31,         /**< the host report has no rows */
-  NVTXA_ERROR_REPORT_COLUMNS = -32,       /**< the report's header lacks a column */
-  NVTXA_ERROR_REPORT_SYNTAX = -33,        /**< a record is damaged: too few fields, open quote */
-  NVTXA_ERROR_REPORT_VALUE = -34,         /**< a field does not hold what its column promises */
-  NVTXA_ERROR_HIERARCHY_CYCLE = -40,      /**< parent ids lead back to where they started */
-  NVTXA_ERROR_CAPTURE_RANGE = -41,        /**< no capture range, or more than one */
-  NVTXA_ERROR_DUPLICATE_ITERATION = -42,  /**< two iterations, or two projections of one */
+  NVTXA_OK = 0,                          /**< done */
+  NVTXA_ERROR_OUT_OF_MEMORY = -1,        /**< an allocation failed */
+  NVTXA_ERROR_INVALID_ARGUMENT = -2,     /**< the call itself is wrong; a bug in the caller */
+  NVTXA_ERROR_IO = -3,                   /**< a system call failed; nvtxa_error_errno() says why */
+  NVTXA_ERROR_CANCELLED = -4,            /**< the cancel flag was set */
+  NVTXA_ERROR_LIMIT = -5,                /**< a stated limit was exceeded; the message names it */
+  NVTXA_ERROR_OVERFLOW = -6,             /**< a total does not fit 64 bits */
+  NVTXA_ERROR_MANIFEST_MISSING = -10,    /**< the run directory has no manifest.yaml */
+  NVTXA_ERROR_MANIFEST_SYNTAX = -11,     /**< not one YAML document, or not valid YAML */
+  NVTXA_ERROR_MANIFEST_VALUE = -12,      /**< a required key is missing or has the wrong type */
+  NVTXA_ERROR_TRACE_MISSING = -20,       /**< the run directory has no trace.nsys-rep */
+  NVTXA_ERROR_NSYS_NOT_FOUND = -21,      /**< nsys could not be started */
+  NVTXA_ERROR_NSYS_FAILED = -22,         /**< nsys failed, whatever its exit status was */
+  NVTXA_ERROR_NSYS_TIMEOUT = -23,        /**< nsys took longer than the caller allowed */
+  NVTXA_ERROR_NSYS_NO_REPORT = -24,      /**< this nsys does not offer a report that is needed */
+  NVTXA_ERROR_REPORT_MISSING = -30,      /**< there is no report file to read */
+  NVTXA_ERROR_REPORT_EMPTY = -31,        /**< the host report has no rows */
+  NVTXA_ERROR_REPORT_COLUMNS = -32,      /**< the report's header lacks a column */
+  NVTXA_ERROR_REPORT_SYNTAX = -33,       /**< a record is damaged: too few fields, open quote */
+  NVTXA_ERROR_REPORT_VALUE = -34,        /**< a field does not hold what its column promises */
+  NVTXA_ERROR_HIERARCHY_CYCLE = -40,     /**< parent ids lead back to where they started */
+  NVTXA_ERROR_CAPTURE_RANGE = -41,       /**< no capture range, or more than one */
+  NVTXA_ERROR_DUPLICATE_ITERATION = -42, /**< two iterations, or two projections of one */
 } nvtxa_status;
 
 /**
@@ -75,8 +75,8 @@ NVTXA_API const char *nvtxa_status_name(nvtxa_status status);
 NVTXA_API const char *nvtxa_version(void);
 
 /**
- * A piece of text that somebody else owns: UTF-8, `length` bytes, which may include NUL bytes, and a
- * NUL byte after the last. `data` is NULL where there is no text (which is not the empty text).
+ * A piece of text that somebody else owns: UTF-8, `length` bytes, which may include NUL bytes, and
+ * a NUL byte after the last. `data` is NULL where there is no text (which is not the empty text).
  */
 typedef struct nvtxa_text {
   const char *data; /**< the bytes, or NULL */
@@ -86,9 +86,9 @@ typedef struct nvtxa_text {
 /**
  * What went wrong, for a person: see the accessors below. Immutable.
  *
- * A function that takes `nvtxa_error **reterr` writes an error there if it fails and leaves it alone
- * if it succeeds. The caller then owns the error and frees it with nvtxa_error_free(). NULL may be
- * passed by a caller that only wants the status. An out-of-memory error needs no memory.
+ * A function that takes `nvtxa_error **reterr` writes an error there if it fails and leaves it
+ * alone if it succeeds. The caller then owns the error and frees it with nvtxa_error_free(). NULL
+ * may be passed by a caller that only wants the status. An out-of-memory error needs no memory.
  */
 typedef struct nvtxa_error nvtxa_error;
 
@@ -97,7 +97,8 @@ NVTXA_API nvtxa_status nvtxa_error_status(const nvtxa_error *error);
 
 /**
  * What happened, in one sentence without file name and line. It may quote the input as it stood:
- * control characters in what it quotes are escaped. Borrowed from the error. Thread-safe. Since 0.1.
+ * control characters in what it quotes are escaped. Borrowed from the error. Thread-safe. Since
+ * 0.1.
  */
 NVTXA_API const char *nvtxa_error_message(const nvtxa_error *error);
 
@@ -127,10 +128,10 @@ NVTXA_API void nvtxa_error_free(nvtxa_error *error);
 
 /** What a warning is about. The numbers are stable; docs/errors.md says what to do about each. */
 typedef enum nvtxa_warning_kind {
-  NVTXA_WARNING_NSYS_VERSION = 1,             /**< nsys version unknown or not validated */
-  NVTXA_WARNING_MISSING_ITERATIONS = 2,       /**< declared iterations that no host range stands for */
-  NVTXA_WARNING_UNEXPECTED_ITERATIONS = 3,    /**< iterations that the manifest does not declare */
-  NVTXA_WARNING_MISSING_HOST_RANGES = 4,      /**< iterations without a measured host range */
+  NVTXA_WARNING_NSYS_VERSION = 1,          /**< nsys version unknown or not validated */
+  NVTXA_WARNING_MISSING_ITERATIONS = 2,    /**< declared iterations that no host range stands for */
+  NVTXA_WARNING_UNEXPECTED_ITERATIONS = 3, /**< iterations that the manifest does not declare */
+  NVTXA_WARNING_MISSING_HOST_RANGES = 4,   /**< iterations without a measured host range */
   NVTXA_WARNING_MISSING_GPU_PROJECTIONS = 5,  /**< iterations without a GPU projection */
   NVTXA_WARNING_NO_GPU_CAPTURE_RANGE = 6,     /**< the capture range has no GPU projection */
   NVTXA_WARNING_ITERATIONS_ELSEWHERE = 7,     /**< ranges named like the missing iterations */

@@ -1,11 +1,11 @@
 /**
  * @file export.h
- * From a run directory's trace to the two reports, through `nsys`; or to the reports that an earlier
- * export left there.
+ * From a run directory's trace to the two reports, through `nsys`; or to the reports that an
+ * earlier export left there.
  *
  * A run directory holds `manifest.yaml` and `trace.nsys-rep`. An export leaves in `stats/` the
- * reports as `nsys_<report>.csv`, under the names that this nsys gives them, and `export.json`, which
- * says what they were made from. docs/artifacts.md describes each file.
+ * reports as `nsys_<report>.csv`, under the names that this nsys gives them, and `export.json`,
+ * which says what they were made from. docs/artifacts.md describes each file.
  */
 #ifndef NVTXA_EXPORT_H
 #define NVTXA_EXPORT_H
@@ -41,10 +41,10 @@ typedef struct nvtxa_export_options {
  * Make both reports anew from `run_dir/trace.nsys-rep` and put them into `run_dir/stats/`.
  *
  * nsys runs with an argument vector (no shell), in a fresh private directory below `run_dir/stats/`
- * that is removed afterwards: first `--version`, then `stats --help-reports`, one `export` to SQLite,
- * and a `stats` for each report from that one export (range ids join only within one export).
- * Success is what nsys wrote, not its exit status. The files in `stats/` are replaced only when all
- * are whole; on failure they are what they were.
+ * that is removed afterwards: first `--version`, then `stats --help-reports`, one `export` to
+ * SQLite, and a `stats` for each report from that one export (range ids join only within one
+ * export). Success is what nsys wrote, not its exit status. The files in `stats/` are replaced only
+ * when all are whole; on failure they are what they were.
  *
  * @param run_dir     the run directory
  * @param options     NULL for the defaults
@@ -64,8 +64,8 @@ NVTXA_API nvtxa_status nvtxa_export_run(const char *run_dir, const nvtxa_export_
 /**
  * Take the reports that `run_dir/stats/` already holds, under either naming; nsys is not needed.
  *
- * `export.json` says which they are and of which trace. A warning is given where the trace is absent,
- * where it is not the one the reports were made from, or where nothing says so.
+ * `export.json` says which they are and of which trace. A warning is given where the trace is
+ * absent, where it is not the one the reports were made from, or where nothing says so.
  *
  * @param run_dir     the run directory
  * @param options     NULL for the defaults; only `hooks` is used
@@ -103,8 +103,8 @@ NVTXA_API nvtxa_text nvtxa_export_report_relative_path(const nvtxa_export *expor
                                                        nvtxa_report report);
 
 /**
- * SHA-256 of the trace that the reports were made from, 64 lower-case hex digits; no text where it is
- * not known. Borrowed. Thread-safe. Since 0.1.
+ * SHA-256 of the trace that the reports were made from, 64 lower-case hex digits; no text where it
+ * is not known. Borrowed. Thread-safe. Since 0.1.
  */
 NVTXA_API nvtxa_text nvtxa_export_trace_sha256(const nvtxa_export *exported);
 

@@ -2,8 +2,8 @@
  * @file json.h
  * An analysis as analysis.json, schema version 1: docs/schema/analysis-1.schema.json.
  *
- * Sorted keys, two spaces, a final newline, UTF-8 unescaped; numbers with the fewest digits that read
- * back as the same value. One analysis always gives the same bytes.
+ * Sorted keys, two spaces, a final newline, UTF-8 unescaped; numbers with the fewest digits that
+ * read back as the same value. One analysis always gives the same bytes.
  */
 #ifndef NVTXA_JSON_H
 #define NVTXA_JSON_H
@@ -48,8 +48,8 @@ NVTXA_API nvtxa_json *nvtxa_json_ref(const nvtxa_json *json);
 NVTXA_API void nvtxa_json_unref(nvtxa_json *json);
 
 /**
- * Write the document to a file, atomically: a new file beside it is written, synced and renamed over
- * it, so that a reader sees the old or the new one, whole. On failure the old file stays.
+ * Write the document to a file, atomically: a new file beside it is written, synced and renamed
+ * over it, so that a reader sees the old or the new one, whole. On failure the old file stays.
  *
  * @param json    the document
  * @param path    the file

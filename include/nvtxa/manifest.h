@@ -2,11 +2,11 @@
  * @file manifest.h
  * manifest.yaml: what the profiling harness says about the run.
  *
- * YAML 1.2 core schema, one document, a mapping at the root. Duplicate keys (compared by their text)
- * and several documents are errors. So is what passes a limit: 16 MiB of text, 1 MiB in a line,
- * nesting of 64 levels, aliases that expand to 100,000 nodes or 16 MiB, 64 directives, 256 blank
- * lines in a row, 256 escapes in a tag. A few quoted texts over several lines that the YAML library
- * is known to misread are refused; written on one line they are read.
+ * YAML 1.2 core schema, one document, a mapping at the root. Duplicate keys (compared by their
+ * text) and several documents are errors. So is what passes a limit: 16 MiB of text, 1 MiB in a
+ * line, nesting of 64 levels, aliases that expand to 100,000 nodes or 16 MiB, 64 directives, 256
+ * blank lines in a row, 256 escapes in a tag. A few quoted texts over several lines that the YAML
+ * library is known to misread are refused; written on one line they are read.
  */
 #ifndef NVTXA_MANIFEST_H
 #define NVTXA_MANIFEST_H
@@ -80,8 +80,8 @@ NVTXA_API uint64_t nvtxa_manifest_record_count(const nvtxa_manifest *manifest);
  *
  * @param manifest        the manifest
  * @param ret_iterations  gets the number N: the indexes 0 .. N-1 are expected
- * @return whether one is declared. Where `workload.iterations` is there but is no such integer, none
- *         is declared and a warning says so.
+ * @return whether one is declared. Where `workload.iterations` is there but is no such integer,
+ * none is declared and a warning says so.
  *
  * Thread-safe. Since 0.1.
  */

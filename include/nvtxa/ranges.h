@@ -2,8 +2,8 @@
  * @file ranges.h
  * The ranges of one report, as a table: from a CSV report that nsys wrote, or built row by row.
  *
- * Units: times are integer nanoseconds, on the clock of the trace. Names are UTF-8; bytes of a report
- * that are not are replaced by U+FFFD, with a warning.
+ * Units: times are integer nanoseconds, on the clock of the trace. Names are UTF-8; bytes of a
+ * report that are not are replaced by U+FFFD, with a warning.
  */
 #ifndef NVTXA_RANGES_H
 #define NVTXA_RANGES_H
@@ -26,8 +26,8 @@ typedef enum nvtxa_quoting {
 
 /** Where the hierarchy of a table comes from. */
 typedef enum nvtxa_hierarchy {
-  /** From the parent ids, which are held against the times: where one disagrees, the hierarchy, child
-   * and exclusive times of the whole table are computed from the times, with a warning. */
+  /** From the parent ids, which are held against the times: where one disagrees, the hierarchy,
+   * child and exclusive times of the whole table are computed from the times, with a warning. */
   NVTXA_HIERARCHY_DECLARED = 0,
   /** From the times alone: the parent is the shortest range of the thread that encloses the range;
    * of ranges with the same start and end, the one with the lower id is the outer. */
@@ -47,23 +47,23 @@ typedef struct nvtxa_ranges_options {
   { sizeof(nvtxa_ranges_options), NVTXA_QUOTING_AUTO, NVTXA_HIERARCHY_DECLARED, NULL }
 
 /**
- * One range. Which members count depends on the report that the table is of: those marked "host" are
- * zero in a table of GPU-projected ranges and those marked "GPU" in one of host ranges.
+ * One range. Which members count depends on the report that the table is of: those marked "host"
+ * are zero in a table of GPU-projected ranges and those marked "GPU" in one of host ranges.
  */
 typedef struct nvtxa_range {
-  size_t size;             /**< sizeof(nvtxa_range); NVTXA_RANGE_INIT sets it */
-  nvtxa_text name;         /**< raw name: domain, colon and text; the default domain may be empty */
-  int64_t process_id;      /**< with thread_id and range_id: the range key */
-  int64_t thread_id;       /**< see process_id */
-  int64_t range_id;        /**< unique within its thread and export */
-  bool has_parent;         /**< whether parent_id counts */
-  int64_t parent_id;       /**< the enclosing range's range_id, on the same thread */
-  int64_t start_ns;        /**< when the range was pushed (or started) */
-  int64_t duration_ns;     /**< host-inclusive time, >= 0 */
-  int64_t child_total_ns;  /**< host: sum of the direct children's durations */
-  int64_t exclusive_ns;    /**< host: duration less child_total; below 0 where children overlap */
-  bool open;               /**< host: not yet ended when the trace was; the duration is no measure */
-  nvtxa_text style;        /**< GPU: "PushPop" or "StartEnd", as the report has it */
+  size_t size;            /**< sizeof(nvtxa_range); NVTXA_RANGE_INIT sets it */
+  nvtxa_text name;        /**< raw name: domain, colon and text; the default domain may be empty */
+  int64_t process_id;     /**< with thread_id and range_id: the range key */
+  int64_t thread_id;      /**< see process_id */
+  int64_t range_id;       /**< unique within its thread and export */
+  bool has_parent;        /**< whether parent_id counts */
+  int64_t parent_id;      /**< the enclosing range's range_id, on the same thread */
+  int64_t start_ns;       /**< when the range was pushed (or started) */
+  int64_t duration_ns;    /**< host-inclusive time, >= 0 */
+  int64_t child_total_ns; /**< host: sum of the direct children's durations */
+  int64_t exclusive_ns;   /**< host: duration less child_total; below 0 where children overlap */
+  bool open;              /**< host: not yet ended when the trace was; the duration is no measure */
+  nvtxa_text style;       /**< GPU: "PushPop" or "StartEnd", as the report has it */
   int64_t projected_start_ns;    /**< GPU: first start of the operations launched inside */
   int64_t projected_duration_ns; /**< GPU: from there to their last end; a span, with its gaps */
   int64_t gpu_operation_count;   /**< GPU: how many operations, as the report counts them */
@@ -136,8 +136,8 @@ NVTXA_API nvtxa_status nvtxa_ranges_builder_new(nvtxa_report report,
                                                 nvtxa_error **reterr);
 
 /**
- * Add a range. It is copied. With NVTXA_HIERARCHY_FROM_TIMES, parent, child total and exclusive time
- * are computed when the table is finished and need not be given.
+ * Add a range. It is copied. With NVTXA_HIERARCHY_FROM_TIMES, parent, child total and exclusive
+ * time are computed when the table is finished and need not be given.
  *
  * @param builder  the builder
  * @param range    the range; its durations must not be negative, nor its end pass 64 bits
@@ -156,14 +156,13 @@ NVTXA_API nvtxa_status nvtxa_ranges_builder_add(nvtxa_ranges_builder *builder,
  * @param builder     the builder
  * @param ret_ranges  gets the table; the caller owns one reference
  * @param reterr      gets the error, or NULL
- * @return NVTXA_OK; NVTXA_ERROR_HIERARCHY_CYCLE, NVTXA_ERROR_REPORT_VALUE (two ranges with one key),
- *         NVTXA_ERROR_OVERFLOW, NVTXA_ERROR_INVALID_ARGUMENT, NVTXA_ERROR_OUT_OF_MEMORY
+ * @return NVTXA_OK; NVTXA_ERROR_HIERARCHY_CYCLE, NVTXA_ERROR_REPORT_VALUE (two ranges with one
+ * key), NVTXA_ERROR_OVERFLOW, NVTXA_ERROR_INVALID_ARGUMENT, NVTXA_ERROR_OUT_OF_MEMORY
  *
  * Safe on distinct objects. Since 0.1.
  */
 NVTXA_API nvtxa_status nvtxa_ranges_builder_finish(nvtxa_ranges_builder *builder,
-                                                   nvtxa_ranges **ret_ranges,
-                                                   nvtxa_error **reterr);
+                                                   nvtxa_ranges **ret_ranges, nvtxa_error **reterr);
 
 /** Free a builder. NULL is allowed. Safe on distinct objects. Since 0.1. */
 NVTXA_API void nvtxa_ranges_builder_free(nvtxa_ranges_builder *builder);

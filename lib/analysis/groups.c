@@ -77,12 +77,16 @@ static int find_group(grouping *g, const nvtxa__place *place, uint32_t style, ui
   return 0;
 }
 
-static nvtxa_status too_large(const char *what, nvtxa_error **reterr) {
+static nvtxa_status too_large(const grouping *g, const nvtxa__group *group, const char *what,
+                              nvtxa_error **reterr) {
+  char quoted[NVTXA__QUOTED];
+  nvtxa_text name = nvtxa__scope_name(&g->analysis->scopes, group->scope);
   return nvtxa__fail(reterr, NVTXA_ERROR_OVERFLOW,
                      &(nvtxa__where){
                          .hint = "A total of more than 292 years: are the report's times right?",
                      },
-                     "%s of one scope pass 64 bits in sum", what);
+                     "%s of the ranges named '%s' pass 64 bits in sum", what,
+                     nvtxa__quote(quoted, name.data, name.length));
 }
 
 static nvtxa_status deal_out(grouping *g, nvtxa_error **reterr) {
@@ -100,11 +104,11 @@ static nvtxa_status deal_out(grouping *g, nvtxa_error **reterr) {
     group->instances++;
     int64_t more = g->host ? ranges->child_total_ns[row] : ranges->duration_ns[row];
     if (__builtin_add_overflow(group->sum, more, &group->sum)) {
-      return too_large(g->host ? "the children's times" : "the host times", reterr);
+      return too_large(g, group, g->host ? "the children's times" : "the host times", reterr);
     }
     if (!g->host && __builtin_add_overflow(group->operations, ranges->gpu_operation_count[row],
                                            &group->operations)) {
-      return too_large("the operation counts", reterr);
+      return too_large(g, group, "the operation counts", reterr);
     }
   }
   return NVTXA_OK;
@@ -137,7 +141,7 @@ static nvtxa_status summarize(grouping *g, measure which, nvtxa_error **reterr) 
     nvtxa__group *group = &g->groups->items[i];
     nvtxa_summary *result = which == EXCLUSIVE ? &group->second : &group->first;
     if (!nvtxa__summarize(g->values + g->first[i + 1], group->instances, result)) {
-      return too_large("the durations", reterr);
+      return too_large(g, group, "the durations", reterr);
     }
   }
   return NVTXA_OK;

@@ -485,7 +485,7 @@ Test(analysis, totals_that_do_not_fit_are_refused) {
   cr_expect_not(nvtxa__summarize(values, 2, &s));
   expect_failure(HOST({1, 0, "target", 0, 10, 0}, {2, 0, "x", 0, INT64_MAX, 0, .thread_id = 43},
                       {3, 0, "x", 0, INT64_MAX, 0, .thread_id = 44}),
-                 NO_GPU, NVTXA_ERROR_OVERFLOW, "64 bits");
+                 NO_GPU, NVTXA_ERROR_OVERFLOW, "ranges named 'x' pass 64 bits");
 }
 
 /* A tree of 100,000 levels must neither overflow a stack nor take quadratic time or memory without
