@@ -69,25 +69,10 @@ static nvtxa_status get_reports(struct work *work, nvtxa_error **error) {
   return nvtxa_export_run(work->options->run_dir, &options, &work->exported, error);
 }
 
-/* nsys before 2024.5 quotes fields in its own way; where the version is not known, the reader
- * looks. */
-static nvtxa_quoting quoting_of(nvtxa_text version) {
-  int year;
-  int minor;
-  if (version.data == NULL) {
-    return NVTXA_QUOTING_AUTO;
-  }
-  const char *number = version.data + strcspn(version.data, "0123456789");
-  if (sscanf(number, "%4d.%4d", &year, &minor) != 2) {
-    return NVTXA_QUOTING_AUTO;
-  }
-  return year < 2024 || (year == 2024 && minor < 5) ? NVTXA_QUOTING_NSYS : NVTXA_QUOTING_AUTO;
-}
-
 static nvtxa_status read_report(struct work *work, nvtxa_report report, nvtxa_ranges **ret,
                                 nvtxa_error **error) {
   nvtxa_ranges_options options = NVTXA_RANGES_OPTIONS_INIT;
-  options.quoting = quoting_of(nvtxa_export_nsys_version(work->exported));
+  options.quoting = nvtxa_ranges_quoting_of(nvtxa_export_nsys_version(work->exported));
   options.hooks = &work->hooks;
   return nvtxa_ranges_read_file(nvtxa_export_report_path(work->exported, report), report, &options,
                                 ret, error);
@@ -112,7 +97,9 @@ static nvtxa_status analyse(struct work *work, nvtxa_error **error) {
         nvtxa_analysis_new(work->manifest, work->host, work->gpu, &options, &work->analysis, error);
   }
   if (status == NVTXA_OK) {
-    status = nvtxa_json_new(work->analysis, &work->json, error);
+    nvtxa_json_options json_options = NVTXA_JSON_OPTIONS_INIT;
+    json_options.hooks = &work->hooks;
+    status = nvtxa_json_new(work->analysis, &json_options, &work->json, error);
   }
   return status;
 }
@@ -155,6 +142,13 @@ static int deliver(const struct work *work, const cli_output *output) {
   return CLI_DONE;
 }
 
+/* What the library cannot say: which option would help. */
+static const char *advice(const analyze_options *options, nvtxa_status status) {
+  bool report = status <= NVTXA_ERROR_REPORT_COLUMNS && status >= NVTXA_ERROR_HIERARCHY_CYCLE;
+  return options->no_export && report ? "Run without --no-export to have nsys make it again."
+                                      : NULL;
+}
+
 static int run(const analyze_options *options, const cli_output *output) {
   struct work work = {.options = options, .hooks = NVTXA_HOOKS_INIT};
   nvtxa_error *error = NULL;
@@ -170,7 +164,7 @@ static int run(const analyze_options *options, const cli_output *output) {
     result = deliver(&work, output);
   } else {
     if (error != NULL) {
-      cli_print_error(error);
+      cli_print_error(error, advice(options, status));
     } else {
       cli_complain(NULL, NULL, "out of memory");
     }

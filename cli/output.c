@@ -82,6 +82,11 @@ bool cli_output_open(cli_output *output, const char *given, const char *run_dir)
     output->path = NULL;
     return refuse(run_dir);
   }
+  struct stat info;
+  if (lstat(output->path, &info) == 0 && S_ISDIR(info.st_mode)) {
+    errno = EISDIR;
+    return refuse(output->path);
+  }
   output->target = strdup(output->path);
   return output->target == NULL ? refuse(output->path) : check_directory_of(output->target);
 }
@@ -130,7 +135,7 @@ static bool write_stream(FILE *stream, const char *name, const nvtxa_json *json)
                   ? write_terminal(stream, json, &error)
                   : nvtxa_json_write(json, write_piece, stream, &error) == NVTXA_OK;
   if (!done && nvtxa_error_status(error) != NVTXA_ERROR_IO) {
-    cli_print_error(error);
+    cli_print_error(error, NULL);
     nvtxa_error_free(error);
     return false;
   }
@@ -169,7 +174,7 @@ bool cli_output_write(const cli_output *output, const nvtxa_json *json) {
     return write_in_place(output->path, json);
   }
   if (nvtxa_json_write_file(json, output->target, &error) != NVTXA_OK) {
-    cli_print_error(error);
+    cli_print_error(error, NULL);
     nvtxa_error_free(error);
     return false;
   }

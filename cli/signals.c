@@ -34,7 +34,7 @@ void cli_signals_pipe(void) {
 
 void cli_signals_catch(void) {
   /* Without SA_RESTART a write that waits for a reader ends too. */
-  catch_one(SIGINT, interrupt, (int)SA_RESETHAND);
-  catch_one(SIGTERM, interrupt, (int)SA_RESETHAND);
-  catch_one(SIGHUP, interrupt, (int)SA_RESETHAND);
+  catch_one(SIGINT, interrupt, 0);
+  catch_one(SIGTERM, interrupt, 0);
+  catch_one(SIGHUP, interrupt, 0);
 }

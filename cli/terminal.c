@@ -75,12 +75,16 @@ static void put_place(const char *file, uint64_t line) {
   }
 }
 
-static void put_hint(const char *hint) {
-  if (hint != NULL) {
-    fputs("  ", stderr);
-    cli_put_string(stderr, hint);
-    fputs("\n", stderr);
+/* `more` is said in the same breath. Both may be NULL. */
+static void put_hint(const char *hint, const char *more) {
+  if (hint == NULL && more == NULL) {
+    return;
   }
+  fputs("  ", stderr);
+  cli_put_string(stderr, hint == NULL ? "" : hint);
+  fputs(hint == NULL || more == NULL ? "" : " ", stderr);
+  cli_put_string(stderr, more == NULL ? "" : more);
+  fputs("\n", stderr);
 }
 
 void cli_complain(const char *file, const char *hint, const char *format, ...) {
@@ -93,7 +97,7 @@ void cli_complain(const char *file, const char *hint, const char *format, ...) {
   put_place(file, 0);
   cli_put_string(stderr, message);
   fputs("\n", stderr);
-  put_hint(hint);
+  put_hint(hint, NULL);
 }
 
 /* The column of a report or the key of a manifest, unless the message names it anyway. */
@@ -115,20 +119,20 @@ static void put_field(const nvtxa_error *error) {
   fputs("': ", stderr);
 }
 
-static void put_error(const nvtxa_error *error) {
+static void put_error(const nvtxa_error *error, const char *advice) {
   put_place(nvtxa_error_file(error), nvtxa_error_line(error));
   put_field(error);
   cli_put_string(stderr, nvtxa_error_message(error));
   fputs("\n", stderr);
-  put_hint(nvtxa_error_hint(error));
+  put_hint(nvtxa_error_hint(error), advice);
 }
 
-void cli_print_error(const nvtxa_error *error) {
+void cli_print_error(const nvtxa_error *error, const char *advice) {
   begin(CLI_RED, "nvtxa:");
-  put_error(error);
+  put_error(error, advice);
   while ((error = nvtxa_error_cause(error)) != NULL) {
     fputs("  caused by: ", stderr);
-    put_error(error);
+    put_error(error, NULL);
   }
 }
 

@@ -33,7 +33,7 @@ void cli_terminal_clear(void);
 void cli_complain(const char *file, const char *hint, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-void cli_print_error(const nvtxa_error *error);
+void cli_print_error(const nvtxa_error *error, const char *advice); /* advice may be NULL */
 void cli_print_warning(nvtxa_text text);
 
 /* Whether a stream may get colour: a terminal that can, and NO_COLOR is not set. */

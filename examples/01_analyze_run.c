@@ -104,7 +104,7 @@ static nvtxa_status analyze(const char *run_dir, bool use_nsys, const char *outp
     for (size_t i = 0; i < nvtxa_analysis_warning_count(analysis); i++) {
       fprintf(stderr, "warning: %s\n", nvtxa_analysis_warning(analysis, i).text.data);
     }
-    status = nvtxa_json_new(analysis, &json, error);
+    status = nvtxa_json_new(analysis, NULL, &json, error);
   }
   if (status == NVTXA_OK) {
     status = nvtxa_json_write_file(json, output, error);

@@ -84,7 +84,7 @@ int main(void) {
           NVTXA_OK &&
       build_host(&host, &error) == NVTXA_OK && build_gpu(&gpu, &error) == NVTXA_OK &&
       nvtxa_analysis_new(manifest, host, gpu, NULL, &analysis, &error) == NVTXA_OK &&
-      nvtxa_json_new(analysis, &json, &error) == NVTXA_OK) {
+      nvtxa_json_new(analysis, NULL, &json, &error) == NVTXA_OK) {
     (void)nvtxa_json_write(json, write_piece, stdout, &error);
   }
 

@@ -18,6 +18,16 @@ NVTXA_BEGIN_DECLS
 /** The JSON document of one analysis. Immutable; shared by reference count. */
 typedef struct nvtxa_json nvtxa_json;
 
+/** How to write. Start from NVTXA_JSON_OPTIONS_INIT; NULL means the default. */
+typedef struct nvtxa_json_options {
+  size_t size;              /**< sizeof(nvtxa_json_options) */
+  const nvtxa_hooks *hooks; /**< cancel, for every call that writes; copied */
+} nvtxa_json_options;
+
+/** The defaults. */
+#define NVTXA_JSON_OPTIONS_INIT \
+  { sizeof(nvtxa_json_options), NULL }
+
 /**
  * Takes the next piece of a document.
  *
@@ -32,13 +42,15 @@ typedef int (*nvtxa_json_write_fn)(void *user, const char *data, size_t length);
  * Make the document of an analysis. Cheap: the text is made as it is written.
  *
  * @param analysis  the analysis; the document keeps a reference
+ * @param options   NULL for the defaults
  * @param ret_json  gets the document; the caller owns one reference
  * @param reterr    gets the error, or NULL
  * @return NVTXA_OK; NVTXA_ERROR_INVALID_ARGUMENT, NVTXA_ERROR_OUT_OF_MEMORY
  *
  * Thread-safe. Since 0.1.
  */
-NVTXA_API nvtxa_status nvtxa_json_new(const nvtxa_analysis *analysis, nvtxa_json **ret_json,
+NVTXA_API nvtxa_status nvtxa_json_new(const nvtxa_analysis *analysis,
+                                      const nvtxa_json_options *options, nvtxa_json **ret_json,
                                       nvtxa_error **reterr);
 
 /** Take another reference. NULL is allowed. Thread-safe. Since 0.1. */
@@ -54,7 +66,8 @@ NVTXA_API void nvtxa_json_unref(nvtxa_json *json);
  * @param json    the document
  * @param path    the file
  * @param reterr  gets the error, or NULL
- * @return NVTXA_OK; NVTXA_ERROR_IO, NVTXA_ERROR_INVALID_ARGUMENT, NVTXA_ERROR_OUT_OF_MEMORY
+ * @return NVTXA_OK; NVTXA_ERROR_IO, NVTXA_ERROR_CANCELLED, NVTXA_ERROR_INVALID_ARGUMENT,
+ *         NVTXA_ERROR_OUT_OF_MEMORY
  *
  * Thread-safe. Since 0.1.
  */
@@ -69,7 +82,7 @@ NVTXA_API nvtxa_status nvtxa_json_write_file(const nvtxa_json *json, const char 
  * @param user    passed to it
  * @param reterr  gets the error, or NULL
  * @return NVTXA_OK; NVTXA_ERROR_IO (with the errno that the function returned),
- *         NVTXA_ERROR_INVALID_ARGUMENT, NVTXA_ERROR_OUT_OF_MEMORY
+ *         NVTXA_ERROR_CANCELLED, NVTXA_ERROR_INVALID_ARGUMENT, NVTXA_ERROR_OUT_OF_MEMORY
  *
  * Thread-safe. Since 0.1.
  */
@@ -83,7 +96,7 @@ NVTXA_API nvtxa_status nvtxa_json_write(const nvtxa_json *json, nvtxa_json_write
  * @param ret_text    gets the text; the caller frees it with nvtxa_free()
  * @param ret_length  gets its length without the final NUL; may be NULL
  * @param reterr      gets the error, or NULL
- * @return NVTXA_OK; NVTXA_ERROR_INVALID_ARGUMENT, NVTXA_ERROR_OUT_OF_MEMORY
+ * @return NVTXA_OK; NVTXA_ERROR_CANCELLED, NVTXA_ERROR_INVALID_ARGUMENT, NVTXA_ERROR_OUT_OF_MEMORY
  *
  * Thread-safe. Since 0.1.
  */

@@ -24,6 +24,18 @@ typedef enum nvtxa_quoting {
   NVTXA_QUOTING_NSYS = 1
 } nvtxa_quoting;
 
+/**
+ * The quoting of the reports that a version of nsys writes.
+ *
+ * @param nsys_version  what `nsys --version` prints, as nvtxa_export_nsys_version() has it; may be
+ * no text
+ * @return NVTXA_QUOTING_NSYS for a version before 2024.5, else (unknown ones too)
+ *         NVTXA_QUOTING_AUTO
+ *
+ * Thread-safe. Since 0.1.
+ */
+NVTXA_API nvtxa_quoting nvtxa_ranges_quoting_of(nvtxa_text nsys_version);
+
 /** Where the hierarchy of a table comes from. */
 typedef enum nvtxa_hierarchy {
   /** From the parent ids, which are held against the times: where one disagrees, the hierarchy,

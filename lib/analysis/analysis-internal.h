@@ -60,6 +60,7 @@ typedef struct nvtxa__group {
   uint8_t context;
   uint32_t style; /* id in the GPU table's styles; 0 for host groups */
   nvtxa_text name;
+  uint32_t *path; /* its names, outermost first: ids in scopes.names */
   uint64_t instances;
   nvtxa_summary first;  /* host: inclusive; GPU: projected */
   nvtxa_summary second; /* host: exclusive */

@@ -150,17 +150,10 @@ nvtxa_status nvtxa_analysis_iteration_summary(const nvtxa_analysis *analysis,
 static nvtxa_text path_part(const nvtxa_analysis *analysis, const nvtxa__groups *groups,
                             size_t position, size_t depth) {
   const nvtxa__scopes *scopes = &analysis->scopes;
-  if (position >= groups->count) {
+  if (position >= groups->count || depth >= scopes->items[groups->items[position].scope].depth) {
     return (nvtxa_text){NULL, 0};
   }
-  uint32_t scope = groups->items[position].scope;
-  if (depth >= scopes->items[scope].depth) {
-    return (nvtxa_text){NULL, 0};
-  }
-  while (scopes->items[scope].depth > depth + 1) {
-    scope = scopes->items[scope].parent;
-  }
-  return nvtxa__scope_name(scopes, scope);
+  return scopes->names.texts[groups->items[position].path[depth]];
 }
 
 size_t nvtxa_analysis_host_group_count(const nvtxa_analysis *analysis) {

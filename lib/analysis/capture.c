@@ -71,6 +71,7 @@ static bool is_in_domain(const nvtxa_ranges *ranges, size_t row, nvtxa_text name
 }
 
 typedef struct near_miss {
+  size_t plain; /* ranges of that name without its leading colon */
   size_t below; /* ranges of that name below another */
   size_t below_row;
   size_t domain; /* ranges of that name in another domain */
@@ -82,7 +83,9 @@ static near_miss look_around(const nvtxa_analysis *analysis, nvtxa_text name) {
   const nvtxa_ranges *host = analysis->host;
   const nvtxa_ranges *gpu = analysis->gpu;
   near_miss near = {0};
+  nvtxa_text plain = nvtxa__normalized(name);
   for (size_t row = host->count; row-- > 0;) {
+    near.plain += plain.length < name.length && is_named(host, row, plain);
     if (is_named(host, row, name)) {
       near.below++;
       near.below_row = row;
@@ -109,6 +112,12 @@ static nvtxa_status absent(const nvtxa_analysis *analysis, nvtxa_text name, cons
   const char *hint =
       "Compare capture_range in manifest.yaml with the name that the harness pushes; names are "
       "compared exactly.";
+  if (made == 0 && near.plain > 0) {
+    made = nvtxa__buffer_printf(&text, "; %zu of that name %s without the leading colon",
+                                near.plain, near.plain == 1 ? "is there" : "are there");
+    hint =
+        "Leave the colon out of capture_range: reports put it before names of the default domain.";
+  }
   if (made == 0 && near.below > 0) {
     nvtxa__thread thread = host->threads[host->thread[near.below_row]];
     made = nvtxa__buffer_printf(&text,

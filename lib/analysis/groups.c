@@ -10,7 +10,7 @@
 #define NO_GROUP UINT32_MAX
 
 /* Rendered scopes of one analysis may take this many bytes in all: deep nesting makes them long. */
-static const size_t longest_names = (size_t)1 << 30;
+static const size_t longest_names = (size_t)1 << 28;
 
 typedef struct grouping {
   nvtxa_analysis *analysis;
@@ -208,14 +208,17 @@ static nvtxa_status check_names(const grouping *g, size_t *used, nvtxa_error **r
 static int render_name(nvtxa_analysis *analysis, nvtxa__group *group) {
   const nvtxa__scopes *scopes = &analysis->scopes;
   size_t length = scopes->items[group->scope].length;
+  size_t depth = scopes->items[group->scope].depth;
   char *name = nvtxa__arena_alloc(&analysis->names, length + 1);
-  if (name == NULL) {
+  group->path = nvtxa__arena_alloc(&analysis->names, depth * sizeof *group->path);
+  if (name == NULL || group->path == NULL) {
     return -1;
   }
   size_t at = length;
   name[at] = '\0';
   for (uint32_t s = group->scope; s != NVTXA__NO_SCOPE; s = scopes->items[s].parent) {
     nvtxa_text part = nvtxa__scope_name(scopes, s);
+    group->path[--depth] = scopes->items[s].name;
     at -= part.length;
     if (part.length > 0) {
       memcpy(name + at, part.data, part.length);

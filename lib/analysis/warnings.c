@@ -1,4 +1,5 @@
 /* The warnings of an analysis, in the order in which analysis.json has them. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +7,6 @@
 
 /* The families of nsys that the tests run or replay; docs and tests name the same ones. */
 static const char *const validated_families[] = {"2022.4", "2023.4", "2025.1"};
-#define VALIDATED "2022.4, 2023.4 and 2025.1"
 
 /* How many entries a list in a warning shows. */
 enum { MOST_LISTED = 20 };
@@ -29,7 +29,21 @@ static bool is_validated(nvtxa_text version) {
   return false;
 }
 
+/* "2022.4, 2023.4 and 2025.1" */
+static const char *list_families(char buffer[64]) {
+  const size_t count = NVTXA__COUNT(validated_families);
+  size_t used = 0;
+  for (size_t i = 0; i < count; i++) {
+    used += (size_t)snprintf(buffer + used, 64 - used, "%s%s", validated_families[i],
+                             i + 2 < count   ? ", "
+                             : i + 1 < count ? " and "
+                                             : "");
+  }
+  return buffer;
+}
+
 static int warn_of_version(nvtxa_analysis *analysis) {
+  char families[64];
   nvtxa_text version = {NULL, 0};
   if (analysis->exported != NULL) {
     version = nvtxa_export_nsys_version(analysis->exported);
@@ -38,14 +52,15 @@ static int warn_of_version(nvtxa_analysis *analysis) {
     return nvtxa__warn(
         &analysis->warnings, NVTXA_WARNING_NSYS_VERSION,
         "Could not determine the Nsight Systems version; report parsing is validated "
-        "against Nsight Systems " VALIDATED ".");
+        "against Nsight Systems %s.",
+        list_families(families));
   }
   return is_validated(version)
              ? 0
              : nvtxa__warn(&analysis->warnings, NVTXA_WARNING_NSYS_VERSION,
                            "%s has not been validated; report parsing is validated against Nsight "
-                           "Systems " VALIDATED ".",
-                           version.data);
+                           "Systems %s.",
+                           version.data, list_families(families));
 }
 
 /* ---- lists of iteration indexes ---- */

@@ -169,6 +169,7 @@ typedef struct nvtxa__nsys {
   nvtxa__child child;
   const char *trace_path;  /* absolute, for nsys */
   const char *shown_trace; /* for messages */
+  const char *subject;     /* what a failure is about: the program, then the trace */
   const nvtxa__private *private;
   nvtxa__buffer version; /* no data: unknown */
   int naming[NVTXA_REPORT_COUNT];

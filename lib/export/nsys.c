@@ -50,7 +50,7 @@ static const char *hint_for(const char *text) {
       return hints[i].hint;
     }
   }
-  return "See all that nsys prints in the log (-v), or try the nsys that captured the trace "
+  return "See all that nsys prints in the log (-vv), or try the nsys that captured the trace "
          "(--nsys PATH).";
 }
 
@@ -78,7 +78,7 @@ static nvtxa_status failed(const nvtxa__nsys *nsys, const nvtxa__output *output,
     text = "it printed nothing";
   }
   return nvtxa__fail(reterr, NVTXA_ERROR_NSYS_FAILED,
-                     &(nvtxa__where){.file = nsys->shown_trace, .hint = hint_for(text)},
+                     &(nvtxa__where){.file = nsys->subject, .hint = hint_for(text)},
                      "nsys failed %s%s: %s%s%s", doing, end, otherwise == NULL ? "" : otherwise,
                      otherwise == NULL ? "" : "; ", text);
 }
@@ -91,7 +91,7 @@ static nvtxa_status check_seen(const nvtxa__nsys *nsys, const nvtxa__result *res
   }
   return nvtxa__fail(
       reterr, NVTXA_ERROR_NSYS_FAILED,
-      &(nvtxa__where){.file = nsys->shown_trace,
+      &(nvtxa__where){.file = nsys->subject,
                       .hint = "Do not ignore SIGCHLD, nor wait for children that are not yours, "
                               "while an export runs."},
       "the exit status of nsys was lost %s: this process ignores SIGCHLD, or another part of it "
@@ -242,6 +242,7 @@ static nvtxa_status ask_reports(nvtxa__nsys *nsys, nvtxa_error **reterr) {
 }
 
 nvtxa_status nvtxa__nsys_ask(nvtxa__nsys *nsys, nvtxa_error **reterr) {
+  nsys->subject = nsys->child.program;
   nvtxa_status status = ask_version(nsys, reterr);
   return status != NVTXA_OK ? status : ask_reports(nsys, reterr);
 }
@@ -265,6 +266,7 @@ nvtxa_status nvtxa__nsys_export(nvtxa__nsys *nsys, nvtxa_error **reterr) {
                               "--force-overwrite=true", "--output=" EXPORT_FILE,
                               nsys->trace_path,         NULL};
   nvtxa__output output = {0};
+  nsys->subject = nsys->shown_trace;
   nvtxa__result result;
   nvtxa_status status = run(nsys, argv, "nsys: exporting the trace", &output, &result, reterr);
   if (status == NVTXA_OK) {

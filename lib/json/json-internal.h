@@ -18,6 +18,7 @@
 typedef struct nvtxa__json_writer {
   nvtxa_json_write_fn write;
   void *user;
+  const nvtxa_hooks *hooks;
   locale_t c_locale;
   nvtxa_status status; /* of the first failure */
   int errnum;          /* what `write` returned */
@@ -28,8 +29,9 @@ typedef struct nvtxa__json_writer {
   char data[4096]; /* gathers small pieces */
 } nvtxa__json_writer;
 
-/* Begin a document. */
-void nvtxa__json_start(nvtxa__json_writer *writer, nvtxa_json_write_fn write, void *user);
+/* Begin a document. `hooks` is for who puts out long lists and looks whether to go on. */
+void nvtxa__json_start(nvtxa__json_writer *writer, nvtxa_json_write_fn write, void *user,
+                       const nvtxa_hooks *hooks);
 
 /* End it: the final newline, and what is still gathered. Must be called once for each start. */
 nvtxa_status nvtxa__json_finish(nvtxa__json_writer *writer);

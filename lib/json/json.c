@@ -11,6 +11,7 @@
 struct nvtxa_json {
   nvtxa__refcount ref;
   const nvtxa_analysis *analysis;
+  nvtxa_hooks hooks; /* a copy */
 };
 
 /* Write one value under a key. */
@@ -218,6 +219,9 @@ static void put_array(nvtxa__json_writer *writer, const char *key, const nvtxa_a
   nvtxa__json_open(writer, '[');
   for (size_t i = 0; i < count && writer->status == NVTXA_OK; i++) {
     put_item(writer, analysis, i);
+    if (nvtxa__cancelled(writer->hooks)) {
+      nvtxa__json_fail(writer, NVTXA_ERROR_CANCELLED);
+    }
   }
   nvtxa__json_close(writer, ']');
 }
@@ -249,7 +253,7 @@ static void put_document(nvtxa__json_writer *writer, const nvtxa_analysis *analy
 static nvtxa_status write_document(const nvtxa_json *json, const char *file,
                                    nvtxa_json_write_fn write, void *user, nvtxa_error **reterr) {
   nvtxa__json_writer writer;
-  nvtxa__json_start(&writer, write, user);
+  nvtxa__json_start(&writer, write, user, &json->hooks);
   if (writer.status == NVTXA_OK) {
     put_document(&writer, json->analysis);
   }
@@ -259,6 +263,9 @@ static nvtxa_status write_document(const nvtxa_json *json, const char *file,
   }
   if (status == NVTXA_ERROR_OUT_OF_MEMORY) {
     return nvtxa__out_of_memory(reterr);
+  }
+  if (status == NVTXA_ERROR_CANCELLED) {
+    return nvtxa__cancel_error(reterr);
   }
   return nvtxa__fail(reterr, status,
                      &(nvtxa__where){
@@ -271,10 +278,19 @@ static nvtxa_status write_document(const nvtxa_json *json, const char *file,
 
 /* ---- the object ---- */
 
-nvtxa_status nvtxa_json_new(const nvtxa_analysis *analysis, nvtxa_json **ret_json,
-                            nvtxa_error **reterr) {
+nvtxa_status nvtxa_json_new(const nvtxa_analysis *analysis, const nvtxa_json_options *options,
+                            nvtxa_json **ret_json, nvtxa_error **reterr) {
+  nvtxa_json_options own = NVTXA_JSON_OPTIONS_INIT;
+  nvtxa_hooks hooks = NVTXA_HOOKS_INIT;
   if (analysis == NULL || ret_json == NULL) {
     return nvtxa__invalid(reterr, "NULL");
+  }
+  nvtxa_status status = nvtxa__options_copy(&own, sizeof own, options, reterr);
+  if (status == NVTXA_OK) {
+    status = nvtxa__options_copy(&hooks, sizeof hooks, own.hooks, reterr);
+  }
+  if (status != NVTXA_OK) {
+    return status;
   }
   nvtxa_json *json = malloc(sizeof *json);
   if (json == NULL) {
@@ -282,6 +298,7 @@ nvtxa_status nvtxa_json_new(const nvtxa_analysis *analysis, nvtxa_json **ret_jso
   }
   nvtxa__ref_init(&json->ref);
   json->analysis = nvtxa_analysis_ref(analysis);
+  json->hooks = hooks;
   *ret_json = json;
   return NVTXA_OK;
 }
@@ -338,10 +355,12 @@ nvtxa_status nvtxa_json_to_text(const nvtxa_json *json, char **ret_text, size_t 
   if (json == NULL || ret_text == NULL) {
     return nvtxa__invalid(reterr, "NULL");
   }
-  if (write_document(json, NULL, add_piece, &buffer, NULL) != NVTXA_OK) {
-    /* Nothing else can go wrong with a buffer. */
+  nvtxa_status status = write_document(json, NULL, add_piece, &buffer, NULL);
+  if (status != NVTXA_OK) {
     nvtxa__buffer_free(&buffer);
-    return nvtxa__out_of_memory(reterr);
+    /* Nothing else can go wrong with a buffer. */
+    return status == NVTXA_ERROR_CANCELLED ? nvtxa__cancel_error(reterr)
+                                           : nvtxa__out_of_memory(reterr);
   }
   *ret_text = buffer.data;
   if (ret_length != NULL) {

@@ -60,9 +60,11 @@ static void put_separator(nvtxa__json_writer *writer) {
   writer->filled = true;
 }
 
-void nvtxa__json_start(nvtxa__json_writer *writer, nvtxa_json_write_fn write, void *user) {
+void nvtxa__json_start(nvtxa__json_writer *writer, nvtxa_json_write_fn write, void *user,
+                       const nvtxa_hooks *hooks) {
   writer->write = write;
   writer->user = user;
+  writer->hooks = hooks;
   writer->status = NVTXA_OK;
   writer->errnum = 0;
   writer->depth = 0;

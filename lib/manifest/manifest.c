@@ -127,8 +127,8 @@ static nvtxa_status read_iterations(const struct reading *reading,
     return NVTXA_OK;
   }
   return nvtxa__warn(&manifest->warnings, NVTXA_WARNING_MANIFEST_ITERATIONS,
-                     "workload.iterations in line %llu of the manifest is %s, not an integer from "
-                     "0 to 9223372036854775807, so the set of iterations was not checked.",
+                     "workload.iterations in line %llu of the manifest is %s where a count from "
+                     "0 to 9223372036854775807 belongs, so the set of iterations was not checked.",
                      (unsigned long long)node->line, describe(described, node)) == 0
              ? NVTXA_OK
              : nvtxa__out_of_memory(reading->reterr);

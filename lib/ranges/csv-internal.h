@@ -38,6 +38,7 @@ typedef struct nvtxa__csv_record {
   size_t capacity;
   size_t consumed;       /* bytes, line break included */
   const char *problem;   /* with NVTXA__CSV_BAD: what is wrong, without the place */
+  bool miscounted;       /* ... and that is the number of fields */
   nvtxa__buffer scratch; /* fields whose doubled quotes were undone */
 } nvtxa__csv_record;
 

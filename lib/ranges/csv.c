@@ -38,6 +38,7 @@ void nvtxa__csv_record_free(nvtxa__csv_record *record) {
 
 static nvtxa__csv_result bad(nvtxa__csv_record *record, const char *problem) {
   record->problem = problem;
+  record->miscounted = false;
   return NVTXA__CSV_BAD;
 }
 
@@ -416,7 +417,9 @@ static nvtxa__csv_result count_fields(const nvtxa__csv_layout *layout, nvtxa__cs
   if (record->count == layout->column_count) {
     return NVTXA__CSV_RECORD;
   }
-  return bad(record, record->count < layout->column_count ? "too few fields" : "too many fields");
+  (void)bad(record, record->count < layout->column_count ? "too few fields" : "too many fields");
+  record->miscounted = true;
+  return NVTXA__CSV_BAD;
 }
 
 /* Both readings of the first `length` bytes. `patient`: the window is not full yet, so that one
@@ -452,11 +455,8 @@ static nvtxa__csv_result read_window(const nvtxa__csv_layout *layout, const char
   return rfc == NVTXA__CSV_RECORD ? count_fields(layout, record) : rfc;
 }
 
-nvtxa__csv_result nvtxa__csv_read(const nvtxa__csv_layout *layout, const char *data, size_t length,
-                                  bool final, nvtxa__csv_record *record) {
-  if (layout == NULL) {
-    return read_rfc4180(data, length, final, record);
-  }
+static nvtxa__csv_result read_record(const nvtxa__csv_layout *layout, const char *data,
+                                     size_t length, bool final, nvtxa__csv_record *record) {
   const char *newline = memchr(data, '\n', length);
   size_t line = newline == NULL ? length : (size_t)(newline - data) + 1;
   if ((newline != NULL || final) && memchr(data, '"', line) == NULL) {
@@ -473,4 +473,29 @@ nvtxa__csv_result nvtxa__csv_read(const nvtxa__csv_layout *layout, const char *d
       return result;
     }
   }
+}
+
+/* Whether a last record without a line break was cut short in NameTree. */
+static bool is_cut(const nvtxa__csv_layout *layout, const nvtxa__csv_record *record) {
+  const nvtxa__csv_field *name = NULL;
+  for (size_t i = 0; i < record->count; i++) {
+    if (layout->kinds[i] == NVTXA__CSV_NAME) {
+      name = &record->fields[i];
+    } else if (layout->kinds[i] == NVTXA__CSV_NAME_TREE) {
+      return name != NULL && !repeats(record->fields[i], *name);
+    }
+  }
+  return false;
+}
+
+nvtxa__csv_result nvtxa__csv_read(const nvtxa__csv_layout *layout, const char *data, size_t length,
+                                  bool final, nvtxa__csv_record *record) {
+  if (layout == NULL) {
+    return read_rfc4180(data, length, final, record);
+  }
+  nvtxa__csv_result result = read_record(layout, data, length, final, record);
+  if (result == NVTXA__CSV_RECORD && data[record->consumed - 1] != '\n' && is_cut(layout, record)) {
+    return bad(record, "the report ends in the middle of a record");
+  }
+  return result;
 }

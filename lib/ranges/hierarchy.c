@@ -199,7 +199,7 @@ static nvtxa_status refuse_cycles(const nvtxa_ranges *ranges, const char *file,
           &(nvtxa__where){
               .file = file,
               .field = "ParentId",
-              .hint = "The report is damaged or was edited; have nsys make it again.",
+              .hint = "The report is damaged or was edited.",
           },
           "Cycle among the parent ids: range %lld (pid %lld, tid %lld) is among its own ancestors",
           (long long)ranges->range_id[row], (long long)thread.process_id,
@@ -221,28 +221,43 @@ static void count_children(const nvtxa_ranges *ranges, const uint32_t *parent, u
   }
 }
 
-/* How many rows declare more children than they have, by the declared parents and by the times: a
- * report whose parents are wrong has its counts wrong with them. 0 or -1. */
-static int count_lacking(const nvtxa_ranges *ranges, const uint32_t *found,
-                         const int32_t *child_counts, size_t *ret_lacking) {
-  *ret_lacking = 0;
+/* What a report says of its rows' children, held against the rows that it has. */
+typedef struct declared_children {
+  size_t lacking; /* rows that declare more children than there are */
+  size_t wrong;   /* rows whose children are all there, but not with the total that is declared */
+} declared_children;
+
+/* Children count by the declared parents and by the times: a report whose parents are wrong has its
+ * counts wrong with them. 0 or -1. */
+static int check_children(const nvtxa_ranges *ranges, const uint32_t *found,
+                          const int32_t *child_counts, declared_children *ret) {
+  *ret = (declared_children){0};
   if (child_counts == NULL) {
     return 0;
   }
   uint32_t *declared = calloc(ranges->count + 1, sizeof *declared);
   uint32_t *timed = calloc(ranges->count + 1, sizeof *timed);
+  uint64_t *totals = calloc(ranges->count + 1, sizeof *totals);
   int result = -1;
-  if (declared != NULL && timed != NULL) {
+  if (declared != NULL && timed != NULL && totals != NULL) {
     count_children(ranges, ranges->parent, declared);
     count_children(ranges, found, timed);
     for (size_t row = 0; row < ranges->count; row++) {
-      *ret_lacking += child_counts[row] > 0 && (uint32_t)child_counts[row] > declared[row] &&
-                      (uint32_t)child_counts[row] > timed[row];
+      if (ranges->parent[row] < ranges->count) {
+        totals[ranges->parent[row]] += (uint64_t)ranges->duration_ns[row];
+      }
+    }
+    for (size_t row = 0; row < ranges->count; row++) {
+      int64_t count = child_counts[row];
+      ret->lacking += count > declared[row] && count > timed[row];
+      ret->wrong += count >= 0 && count <= declared[row] &&
+                    totals[row] != (uint64_t)ranges->child_total_ns[row];
     }
     result = 0;
   }
   free(declared);
   free(timed);
+  free(totals);
   return result;
 }
 
@@ -286,14 +301,15 @@ static nvtxa_status adopt(nvtxa_ranges *ranges, const uint32_t *parent, const ch
 }
 
 static int warn(nvtxa_ranges *ranges, size_t wrong, size_t lacking) {
+  bool host = ranges->report == NVTXA_REPORT_PUSHPOP_TRACE;
   const char *report = nvtxa__report_name(ranges->report, NVTXA__NAMING_NEW);
   if (wrong > 0 &&
       nvtxa__warn(
           &ranges->warnings, NVTXA_WARNING_PARENTS_RECOMPUTED,
-          "The parent ids of %zu of %zu ranges of %s disagree with their times, as is known "
-          "of nsys 2022.x; hierarchy, child and exclusive times of this report were computed "
-          "from the times.",
-          wrong, ranges->count, report) != 0) {
+          "The parent ids or child times of %zu of %zu ranges of %s disagree with the times, "
+          "for which nsys 2022.x is known; the report's hierarchy%s was computed from the "
+          "times.",
+          wrong, ranges->count, report, host ? " (with child and exclusive times)" : "") != 0) {
     return -1;
   }
   if (lacking > 0 &&
@@ -312,7 +328,7 @@ static nvtxa_status check_declared(nvtxa_ranges *ranges, const uint32_t *found,
                                    const int32_t *child_counts, const char *file,
                                    nvtxa_error **reterr) {
   size_t wrong = 0;
-  size_t lacking;
+  declared_children children;
   nvtxa_status status = refuse_cycles(ranges, file, reterr);
   if (status != NVTXA_OK) {
     return status;
@@ -320,8 +336,12 @@ static nvtxa_status check_declared(nvtxa_ranges *ranges, const uint32_t *found,
   for (size_t row = 0; row < ranges->count; row++) {
     wrong += !agrees(ranges, row, found[row]);
   }
-  if (count_lacking(ranges, found, child_counts, &lacking) != 0 ||
-      warn(ranges, wrong, lacking) != 0) {
+  if (check_children(ranges, found, child_counts, &children) != 0) {
+    return nvtxa__out_of_memory(reterr);
+  }
+  /* Wrong parents bring wrong totals with them: those ranges are counted once. */
+  wrong = wrong > 0 ? wrong : children.wrong;
+  if (warn(ranges, wrong, children.lacking) != 0) {
     return nvtxa__out_of_memory(reterr);
   }
   return wrong == 0 ? NVTXA_OK : adopt(ranges, found, file, reterr);

@@ -97,6 +97,21 @@ static const known_column helpful_columns[] = {
 
 enum { MOST_COLUMNS = NVTXA__COUNT(gpu_columns) };
 
+/* ---- versions ---- */
+
+nvtxa_quoting nvtxa_ranges_quoting_of(nvtxa_text nsys_version) {
+  int year;
+  int minor;
+  if (nsys_version.data == NULL) {
+    return NVTXA_QUOTING_AUTO;
+  }
+  const char *number = nsys_version.data + strcspn(nsys_version.data, "0123456789");
+  if (sscanf(number, "%4d.%4d", &year, &minor) != 2) {
+    return NVTXA_QUOTING_AUTO;
+  }
+  return year < 2024 || (year == 2024 && minor < 5) ? NVTXA_QUOTING_NSYS : NVTXA_QUOTING_AUTO;
+}
+
 /* ---- the reader ---- */
 
 typedef struct reader {
@@ -140,8 +155,7 @@ static nvtxa_status fail_at(const reader *r, nvtxa_status status, const char *fi
                      "%s", message);
 }
 
-static const char damaged[] =
-    "The report is damaged or was edited. Run without --no-export to have nsys make it again.";
+static const char damaged[] = "The report is damaged or was edited.";
 
 /* Get more of the input behind what is in the window. */
 static nvtxa_status fill(reader *r, nvtxa_error **reterr) {
@@ -187,6 +201,29 @@ static void advance(reader *r) {
   r->start += r->record.consumed;
 }
 
+static nvtxa_status bad_record(const reader *r, nvtxa_error **reterr) {
+  if (!r->record.miscounted) {
+    return fail_at(r, NVTXA_ERROR_REPORT_SYNTAX, NULL, damaged, reterr, "%s", r->record.problem);
+  }
+  return fail_at(r, NVTXA_ERROR_REPORT_SYNTAX, NULL, damaged, reterr,
+                 "%s: %zu where the header has %zu", r->record.problem, r->record.count,
+                 r->layout.column_count);
+}
+
+/* Editors leave empty lines, at the end above all. They are no records; but a line break may be the
+ * first character of a name, so this is asked only when there is no record to be read. */
+static bool skip_blank_line(reader *r) {
+  const char *data = r->window + r->start;
+  size_t length = r->filled - r->start;
+  size_t step = data[0] == '\n' ? 1 : length >= 2 && memcmp(data, "\r\n", 2) == 0 ? 2 : 0;
+  if (step == 0 && r->at_end && length == 1 && data[0] == '\r') {
+    step = 1;
+  }
+  r->start += step;
+  r->line += step > 0;
+  return step > 0;
+}
+
 /* The next record. *ret_done: there is none. */
 static nvtxa_status next_record(reader *r, const nvtxa__csv_layout *layout, bool *ret_done,
                                 nvtxa_error **reterr) {
@@ -206,15 +243,11 @@ static nvtxa_status next_record(reader *r, const nvtxa__csv_layout *layout, bool
     if (result == NVTXA__CSV_MEMORY) {
       return nvtxa__out_of_memory(reterr);
     }
+    if (result == NVTXA__CSV_BAD && layout != NULL && skip_blank_line(r)) {
+      continue;
+    }
     if (result == NVTXA__CSV_BAD) {
-      size_t fields = r->record.count;
-      return layout == NULL || fields == layout->column_count ||
-                     strstr(r->record.problem, "fields") == NULL
-                 ? fail_at(r, NVTXA_ERROR_REPORT_SYNTAX, NULL, damaged, reterr, "%s",
-                           r->record.problem)
-                 : fail_at(r, NVTXA_ERROR_REPORT_SYNTAX, NULL, damaged, reterr,
-                           "%s: %zu where the header has %zu", r->record.problem, fields,
-                           layout->column_count);
+      return bad_record(r, reterr);
     }
     nvtxa_status status = fill(r, reterr);
     if (status != NVTXA_OK) {
@@ -243,23 +276,28 @@ static const char *why_refused(const char *header, size_t length) {
   return "The first line must be the header that `nsys stats --format csv` writes.";
 }
 
-static nvtxa_status refuse_header(const reader *r, const nvtxa__buffer *missing,
-                                  nvtxa_error **reterr) {
+static nvtxa_status refuse_header(const reader *r, size_t missing_count,
+                                  const nvtxa__buffer *missing, nvtxa_error **reterr) {
   char quoted[NVTXA__QUOTED];
   const char *header = r->window + r->start;
   size_t length = r->record.consumed;
   while (length > 0 && (header[length - 1] == '\n' || header[length - 1] == '\r')) {
     length--;
   }
-  return fail_at(r, NVTXA_ERROR_REPORT_COLUMNS, NULL, why_refused(header, length), reterr,
-                 "%s: the header lacks %s; it reads '%s'",
-                 nvtxa__report_name(r->report, NVTXA__NAMING_NEW), missing->data,
-                 nvtxa__quote(quoted, header, length));
+  const char *report = nvtxa__report_name(r->report, NVTXA__NAMING_NEW);
+  nvtxa__quote(quoted, header, length);
+  return missing_count == r->column_count
+             ? fail_at(r, NVTXA_ERROR_REPORT_COLUMNS, NULL, why_refused(header, length), reterr,
+                       "%s: the first line is no header of this report; it reads '%s'", report,
+                       quoted)
+             : fail_at(r, NVTXA_ERROR_REPORT_COLUMNS, NULL, why_refused(header, length), reterr,
+                       "%s: the header lacks %s; it reads '%s'", report, missing->data, quoted);
 }
 
 /* Which column is which. */
 static nvtxa_status map_header(reader *r, nvtxa_error **reterr) {
   nvtxa__buffer missing = {0};
+  size_t missing_count = 0;
   nvtxa_status status = NVTXA_OK;
   const nvtxa__csv_record *header = &r->record;
   r->layout.column_count = header->count;
@@ -281,6 +319,7 @@ static nvtxa_status map_header(reader *r, nvtxa_error **reterr) {
       i++;
     }
     r->place[k] = i;
+    missing_count += i == header->count;
     if (i < header->count) {
       r->layout.kinds[i] = r->columns[k].kind;
     } else if (nvtxa__buffer_printf(&missing, "%s'%s'", missing.length == 0 ? "" : ", ",
@@ -289,7 +328,7 @@ static nvtxa_status map_header(reader *r, nvtxa_error **reterr) {
     }
   }
   if (status == NVTXA_OK && missing.length > 0) {
-    status = refuse_header(r, &missing, reterr);
+    status = refuse_header(r, missing_count, &missing, reterr);
   }
   nvtxa__buffer_free(&missing);
   return status;
@@ -439,30 +478,6 @@ static nvtxa_status add_gpu_row(reader *r, nvtxa_error **reterr) {
   return nvtxa__builder_add_row(r->builder, &range, NULL, reterr);
 }
 
-/* Empty lines between records: nsys writes none, editors leave them at the end. */
-static nvtxa_status skip_blank_lines(reader *r, nvtxa_error **reterr) {
-  nvtxa_status status = NVTXA_OK;
-  for (;;) {
-    if (r->start == r->filled && !r->at_end) {
-      status = fill(r, reterr);
-      if (status != NVTXA_OK) {
-        return status;
-      }
-    }
-    size_t step = 0;
-    if (r->start < r->filled && r->window[r->start] == '\n') {
-      step = 1;
-    } else if (r->start + 1 < r->filled && memcmp(r->window + r->start, "\r\n", 2) == 0) {
-      step = 2;
-    }
-    if (step == 0) {
-      return NVTXA_OK;
-    }
-    r->start += step;
-    r->line++;
-  }
-}
-
 static nvtxa_status read_rows(reader *r, nvtxa_error **reterr) {
   nvtxa__activity activity;
   size_t records = 0;
@@ -472,10 +487,7 @@ static nvtxa_status read_rows(reader *r, nvtxa_error **reterr) {
                             : "reading the GPU-projected ranges");
   for (;;) {
     bool done;
-    nvtxa_status status = skip_blank_lines(r, reterr);
-    if (status == NVTXA_OK) {
-      status = next_record(r, &r->layout, &done, reterr);
-    }
+    nvtxa_status status = next_record(r, &r->layout, &done, reterr);
     if (status != NVTXA_OK || done) {
       return status;
     }

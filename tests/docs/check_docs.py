@@ -4,6 +4,7 @@ somewhere, every C snippet compiles, and what is named in one place is named so 
 
 usage: check_docs.py      NVTXA_SOURCE_ROOT and NVTXA_BUILD_ROOT say where things are
 """
+import json
 import pathlib
 import re
 import sys
@@ -40,11 +41,13 @@ class Errors(Case):
         """Each explanation quotes its warning's beginning: the library must still say that."""
         sources = "".join(p.read_text() for p in (SOURCE / "lib").rglob("*.c"))
         spoken = re.sub(r'"\s*\n\s*"', "", sources)
-        for kind, text in re.findall(r"^### (NVTXA_WARNING_\w+) \(\d+\)\n\n`([^`]+)`",
-                                     (DOCS / "errors.md").read_text(), re.MULTILINE):
+        quoted = re.findall(r"^### (NVTXA_WARNING_\w+) \(\d+\)\n\n`([^`]+)`",
+                            (DOCS / "errors.md").read_text(), re.MULTILINE)
+        self.assertGreaterEqual(len(quoted), 12)
+        for kind, text in quoted:
             for piece in text.split("..."):
                 if len(piece.strip(" ,.")) > 3:
-                    self.assertIn(piece.strip(" ,."), spoken, kind)
+                    self.assertTrue(piece.strip(" ,.") in spoken, f"{kind}: nothing says '{piece}'")
 
 
 class Pages(Case):
@@ -90,14 +93,24 @@ class Pages(Case):
     def test_artifacts_name_the_columns(self):
         """The columns that the reader asks for are those that the page lists."""
         page = (DOCS / "artifacts.md").read_text()
-        sources = "".join(p.read_text() for p in (SOURCE / "lib" / "ranges").glob("*.c"))
+        source = (SOURCE / "lib" / "ranges" / "report.c").read_text()
+        needed = {column for table in re.findall(r"(?:host|gpu)_columns\[\] = \{(.*?)\n\};", source,
+                                                 re.DOTALL)
+                  for column in re.findall(r'\{"([^"]+)"', table)}
         (section,) = re.findall(r"^## Reports\n(.*?)^CSV is read", page, re.MULTILINE | re.DOTALL)
         listed = {c for line in section.splitlines() if line.startswith("`")
                   for c in re.findall(r"`([^`]+)`", line)}
-        for column in ("Start (ns)", "DurNonChild (ns)", "NumGPUOps", "ParentId", "Lvl"):
-            self.assertIn(column, listed)
-        for column in listed:
-            self.assertIn(f'"{column}"', sources)
+        self.assertEqual(len(needed), 18)
+        self.assertEqual(listed, needed)
+
+    def test_artifacts_name_the_keys(self):
+        """The keys of analysis.json that the page lists are those of its schema."""
+        schema = json.loads((DOCS / "schema" / "analysis-1.schema.json").read_text())
+        page = (DOCS / "artifacts.md").read_text()
+        (table,) = re.findall(r"^\| key \| holds \|\n\| --- \| --- \|\n(\| `schema_version`.*?)\n\n",
+                              page, re.MULTILINE | re.DOTALL)
+        listed = re.findall(r"^\| `([^`]+)`", table, re.MULTILINE)
+        self.assertEqual(sorted(listed), sorted(schema["properties"]))
 
 
 if __name__ == "__main__":

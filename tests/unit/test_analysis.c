@@ -319,6 +319,24 @@ Test(analysis, capture_range_by_name_alone_is_not_enough) {
                  "0 root ranges are named 'target'");
 }
 
+/* A name copied from a report has the colon of the default domain. */
+Test(analysis, capture_range_with_a_colon) {
+  static const char text[] = "capture_range: ':target'\n";
+  nvtxa_manifest *manifest = NULL;
+  nvtxa_analysis *analysis = NULL;
+  nvtxa_error *error = NULL;
+  nvtxa_ranges *host = HOST({1, 0, ":target", 0, 100, 0});
+  nvtxa_ranges *gpu = NO_GPU;
+  cr_assert_eq(nvtxa_manifest_read_buffer(text, sizeof text - 1, &manifest, NULL), NVTXA_OK);
+  cr_expect_eq(nvtxa_analysis_new(manifest, host, gpu, NULL, &analysis, &error),
+               NVTXA_ERROR_CAPTURE_RANGE);
+  cr_expect_not_null(strstr(nvtxa_error_message(error), "without the leading colon"));
+  nvtxa_error_free(error);
+  nvtxa_manifest_unref(manifest);
+  nvtxa_ranges_unref(host);
+  nvtxa_ranges_unref(gpu);
+}
+
 Test(analysis, capture_ranges_of_several_ranks_are_listed) {
   expect_failure(HOST({1, 0, "target", 0, 100, 0}, {2, 0, ":target", 0, 100, 0, .thread_id = 43}),
                  NO_GPU, NVTXA_ERROR_CAPTURE_RANGE,

@@ -49,11 +49,11 @@ static nvtxa_text text_of(const char *string) {
 Test(json, empty_containers) {
   nvtxa__json_writer writer;
   struct sink sink = {0};
-  nvtxa__json_start(&writer, take, &sink);
+  nvtxa__json_start(&writer, take, &sink, NULL);
   nvtxa__json_open(&writer, '{');
   nvtxa__json_close(&writer, '}');
   expect_written(&sink, &writer, "{}\n");
-  nvtxa__json_start(&writer, take, &sink);
+  nvtxa__json_start(&writer, take, &sink, NULL);
   nvtxa__json_open(&writer, '[');
   nvtxa__json_close(&writer, ']');
   expect_written(&sink, &writer, "[]\n");
@@ -62,7 +62,7 @@ Test(json, empty_containers) {
 Test(json, layout) {
   nvtxa__json_writer writer;
   struct sink sink = {0};
-  nvtxa__json_start(&writer, take, &sink);
+  nvtxa__json_start(&writer, take, &sink, NULL);
   nvtxa__json_open(&writer, '{');
   nvtxa__json_key(&writer, "a");
   nvtxa__json_open(&writer, '[');
@@ -116,7 +116,7 @@ Test(json, values_as_jansson_writes_them) {
     struct sink sink = {0};
     json_t *value = json_loads(values[i], JSON_ALLOW_NUL | JSON_DECODE_ANY, NULL);
     cr_assert_not_null(value);
-    nvtxa__json_start(&writer, take, &sink);
+    nvtxa__json_start(&writer, take, &sink, NULL);
     nvtxa__json_value(&writer, value);
     cr_assert_eq(nvtxa__json_finish(&writer), NVTXA_OK);
     size_t flags = JSON_ENCODE_ANY | JSON_INDENT(2) | JSON_SORT_KEYS;
@@ -140,7 +140,7 @@ Test(json, values_as_jansson_writes_them) {
 static void expect_real(double value, const char *wanted) {
   nvtxa__json_writer writer;
   struct sink sink = {0};
-  nvtxa__json_start(&writer, take, &sink);
+  nvtxa__json_start(&writer, take, &sink, NULL);
   nvtxa__json_real(&writer, value);
   cr_assert_eq(nvtxa__json_finish(&writer), NVTXA_OK);
   cr_expect_eq(sink.text.data[sink.text.length - 1], '\n');
@@ -196,7 +196,7 @@ Test(json, reals_read_back_equal) {
 Test(json, integers) {
   nvtxa__json_writer writer;
   struct sink sink = {0};
-  nvtxa__json_start(&writer, take, &sink);
+  nvtxa__json_start(&writer, take, &sink, NULL);
   nvtxa__json_open(&writer, '[');
   nvtxa__json_integer(&writer, INT64_MIN);
   nvtxa__json_integer(&writer, INT64_MAX);
@@ -211,7 +211,7 @@ Test(json, integers) {
 Test(json, texts) {
   nvtxa__json_writer writer;
   struct sink sink = {0};
-  nvtxa__json_start(&writer, take, &sink);
+  nvtxa__json_start(&writer, take, &sink, NULL);
   nvtxa__json_open(&writer, '[');
   nvtxa__json_text(&writer, text_of(NULL));
   nvtxa__json_text(&writer, text_of(""));
@@ -238,7 +238,7 @@ Test(json, texts_of_any_length) {
   for (size_t length = 4080; length <= 20000; length += length < 4110 ? 1 : 5000) {
     nvtxa__json_writer writer;
     struct sink sink = {0};
-    nvtxa__json_start(&writer, take, &sink);
+    nvtxa__json_start(&writer, take, &sink, NULL);
     nvtxa__json_text(&writer, (nvtxa_text){letters, length});
     cr_assert_eq(nvtxa__json_finish(&writer), NVTXA_OK);
     cr_expect_eq(sink.text.length, length + 3);
@@ -258,7 +258,7 @@ Test(json, locale_with_a_decimal_comma) {
       nvtxa__json_writer writer;
       struct sink sink = {0};
       locale_t before = uselocale(locale);
-      nvtxa__json_start(&writer, take, &sink);
+      nvtxa__json_start(&writer, take, &sink, NULL);
       nvtxa__json_real(&writer, 1.25);
       expect_written(&sink, &writer, "1.25\n");
       cr_expect_eq(uselocale(before), locale);
@@ -272,7 +272,7 @@ Test(json, locale_with_a_decimal_comma) {
 Test(json, first_failure_stays) {
   nvtxa__json_writer writer;
   struct sink sink = {.capacity = 5000};
-  nvtxa__json_start(&writer, take, &sink);
+  nvtxa__json_start(&writer, take, &sink, NULL);
   nvtxa__json_open(&writer, '[');
   for (int i = 0; i < 100000; i++) {
     nvtxa__json_real(&writer, 0.1);
@@ -290,7 +290,7 @@ Test(json, first_failure_stays) {
 Test(json, failure_from_elsewhere) {
   nvtxa__json_writer writer;
   struct sink sink = {0};
-  nvtxa__json_start(&writer, take, &sink);
+  nvtxa__json_start(&writer, take, &sink, NULL);
   nvtxa__json_fail(&writer, NVTXA_OK);
   cr_expect_eq(writer.status, NVTXA_OK);
   nvtxa__json_open(&writer, '[');
@@ -390,7 +390,7 @@ static nvtxa_analysis *analyse_with(const char *manifest_text, nvtxa_ranges *hos
 /* The document, which alone keeps the analysis. */
 static nvtxa_json *document_of(nvtxa_analysis *analysis) {
   nvtxa_json *json = NULL;
-  cr_assert_eq(nvtxa_json_new(analysis, &json, NULL), NVTXA_OK);
+  cr_assert_eq(nvtxa_json_new(analysis, NULL, &json, NULL), NVTXA_OK);
   nvtxa_analysis_unref(analysis);
   return json;
 }
@@ -877,7 +877,7 @@ Test(json, references) {
 Test(json, wrong_calls) {
   nvtxa_json *json = small_document();
   char *text = NULL;
-  cr_expect_eq(nvtxa_json_new(NULL, &json, NULL), NVTXA_ERROR_INVALID_ARGUMENT);
+  cr_expect_eq(nvtxa_json_new(NULL, NULL, &json, NULL), NVTXA_ERROR_INVALID_ARGUMENT);
   cr_expect_eq(nvtxa_json_write(NULL, take, NULL, NULL), NVTXA_ERROR_INVALID_ARGUMENT);
   cr_expect_eq(nvtxa_json_write(json, NULL, NULL, NULL), NVTXA_ERROR_INVALID_ARGUMENT);
   cr_expect_eq(nvtxa_json_write_file(NULL, "x", NULL), NVTXA_ERROR_INVALID_ARGUMENT);
@@ -887,4 +887,23 @@ Test(json, wrong_calls) {
   cr_assert_eq(nvtxa_json_to_text(json, &text, NULL, NULL), NVTXA_OK);
   nvtxa_free(text);
   nvtxa_json_unref(json);
+}
+
+Test(json, a_set_cancel_flag_ends_the_writing) {
+  static volatile sig_atomic_t cancel = 1;
+  nvtxa_hooks hooks = NVTXA_HOOKS_INIT;
+  nvtxa_json_options options = NVTXA_JSON_OPTIONS_INIT;
+  nvtxa_json *json = NULL;
+  nvtxa_error *error = NULL;
+  char *text = NULL;
+  hooks.cancel = &cancel;
+  options.hooks = &hooks;
+  nvtxa_analysis *analysis =
+      analyse_with("capture_range: target\n", many_groups(100), projections(0), NULL);
+  cr_assert_eq(nvtxa_json_new(analysis, &options, &json, NULL), NVTXA_OK);
+  cr_expect_eq(nvtxa_json_to_text(json, &text, NULL, &error), NVTXA_ERROR_CANCELLED);
+  cr_expect_eq(nvtxa_error_status(error), NVTXA_ERROR_CANCELLED);
+  nvtxa_error_free(error);
+  nvtxa_json_unref(json);
+  nvtxa_analysis_unref(analysis);
 }

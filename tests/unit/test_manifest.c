@@ -397,8 +397,8 @@ Test(manifest, workload_iterations) {
     if (iterations[i].found != NULL) {
       char wanted[256];
       snprintf(wanted, sizeof wanted,
-               "workload.iterations in line 3 of the manifest is %s, not an integer from 0 to "
-               "9223372036854775807, so the set of iterations was not checked.",
+               "workload.iterations in line 3 of the manifest is %s where a count from 0 to "
+               "9223372036854775807 belongs, so the set of iterations was not checked.",
                iterations[i].found);
       nvtxa_warning warning = nvtxa_manifest_warning(manifest, 0);
       cr_expect_eq(warning.kind, NVTXA_WARNING_MANIFEST_ITERATIONS);

@@ -266,6 +266,60 @@ Test(ranges, many_names_that_begin_with_a_quote) {
   nvtxa__buffer_free(&text);
 }
 
+/* A line break may begin a name, and an empty line may be nothing at all. */
+Test(ranges, empty_lines_and_names_that_begin_with_one) {
+  static const char gpu[] = GPU_HEADER "\n\nfoo,100,50,80,40,PushPop,7,8,3,0,0,1,,:1\n\n\n";
+  nvtxa_ranges *ranges =
+      read_text(gpu, sizeof gpu - 1, NVTXA_REPORT_GPU_PROJ_TRACE, NVTXA_QUOTING_AUTO);
+  cr_assert_eq(nvtxa_ranges_count(ranges), 1);
+  expect_name(ranges, 0, "\nfoo", 4);
+  nvtxa_ranges_unref(ranges);
+  ranges = read_host(HOST_HEADER "\r\n\r\n10,30,20,0,20,a,1,1,0,0,1,,:1,a\r\n\r\n\r");
+  cr_assert_eq(nvtxa_ranges_count(ranges), 1);
+  nvtxa_ranges_unref(ranges);
+}
+
+/* The line break of a last empty line may fall on the border of two reads. */
+Test(ranges, empty_last_lines_at_any_place) {
+  nvtxa__buffer text = {0};
+  nvtxa__buffer_printf(&text, HOST_HEADER "\r\n");
+  for (int i = 0; text.length < (1 << 18) - 200; i++) {
+    nvtxa__buffer_printf(&text, "%d,%d,1,0,1,a,1,1,0,0,%d,,:%d,a\r\n", i * 2, i * 2 + 1, i, i);
+  }
+  size_t rows = text.length;
+  for (size_t i = 0; i < 300; i++) {
+    text.length = rows;
+    nvtxa__buffer_printf(&text, "-9,-8,1,0,1,%0*d,1,1,0,0,-9,,:-9,%0*d\r\n\r\n", (int)i + 1, 0,
+                         (int)i + 1, 0);
+    char *path = write_temporary(text.data, text.length);
+    nvtxa_ranges *ranges = NULL;
+    cr_assert_eq(nvtxa_ranges_read_file(path, NVTXA_REPORT_PUSHPOP_TRACE, NULL, &ranges, NULL),
+                 NVTXA_OK, "%zu", i);
+    nvtxa_ranges_unref(ranges);
+    unlink(path);
+    free(path);
+  }
+  nvtxa__buffer_free(&text);
+}
+
+Test(ranges, quoting_by_version) {
+  static const struct {
+    const char *version;
+    nvtxa_quoting quoting;
+  } cases[] = {
+      {"NVIDIA Nsight Systems version 2022.4.2.1-df9881f", NVTXA_QUOTING_NSYS},
+      {"NVIDIA Nsight Systems version 2024.4.1", NVTXA_QUOTING_NSYS},
+      {"NVIDIA Nsight Systems version 2024.5.1", NVTXA_QUOTING_AUTO},
+      {"NVIDIA Nsight Systems version 2025.1.3", NVTXA_QUOTING_AUTO},
+      {"version", NVTXA_QUOTING_AUTO},
+      {NULL, NVTXA_QUOTING_AUTO},
+  };
+  for (size_t i = 0; i < NVTXA__COUNT(cases); i++) {
+    cr_expect_eq(nvtxa_ranges_quoting_of(nvtxa__text(cases[i].version)), cases[i].quoting, "%zu",
+                 i);
+  }
+}
+
 /* ---- headers ---- */
 
 #define ROW "10,30,20,0,20,a,1,1,0,0,1,,:1,a"
@@ -283,12 +337,12 @@ Test(ranges, byte_order_mark_crlf_and_blank_lines) {
 Test(ranges, columns_in_any_order_with_others) {
   nvtxa_ranges *ranges = read_host(
       "New,RangeId,Name,ParentId,NumChild,Lvl,TID,PID,DurNonChild (ns),DurChild (ns),Duration "
-      "(ns),End (ns),Start (ns)\nx,5,\"a,b\",,0,0,2,1,15,5,20,30,10\n");
+      "(ns),End (ns),Start (ns)\nx,5,\"a,b\",,0,0,2,1,20,0,20,30,10\n");
   nvtxa_range range = get(ranges, 0);
   expect_name(ranges, 0, "a,b", 3);
   cr_expect(range.range_id == 5 && range.thread_id == 2 && range.process_id == 1 &&
-            range.start_ns == 10 && range.duration_ns == 20 && range.child_total_ns == 5 &&
-            range.exclusive_ns == 15 && !range.has_parent);
+            range.start_ns == 10 && range.duration_ns == 20 && range.child_total_ns == 0 &&
+            range.exclusive_ns == 20 && !range.has_parent);
   nvtxa_ranges_unref(ranges);
 }
 
@@ -354,6 +408,12 @@ Test(ranges, damaged_records) {
                    cases[i].part);
     free(text);
   }
+}
+
+Test(ranges, a_report_that_ends_in_the_middle_of_a_record) {
+  static const char text[] = HOST_HEADER "\n" ROW "\n40,50,10,0,10,name,1,1,0,0,2,,:2,na";
+  expect_refused(text, NVTXA_REPORT_PUSHPOP_TRACE, NVTXA_ERROR_REPORT_SYNTAX, 3, NULL,
+                 "in the middle of a record");
 }
 
 Test(ranges, lines_are_counted_through_names_with_line_breaks) {
@@ -452,6 +512,38 @@ Test(ranges, wrong_parents_are_computed_again) {
   nvtxa_ranges_unref(ranges);
 }
 
+/* The parents are right and all there, but not the time that the children are said to take. */
+Test(ranges, wrong_child_times_are_computed_again) {
+  static const char *const declared[] = {"130,-30", "10,90"};
+  for (size_t i = 0; i < NVTXA__COUNT(declared); i++) {
+    char *text = NULL;
+    cr_assert_gt(asprintf(&text,
+                          HOST_HEADER "\n0,100,100,%s,a,1,1,0,1,1,,:1,a\n"
+                                      "10,60,50,0,50,b,1,1,1,0,2,1,:1:2,--b\n",
+                          declared[i]),
+                 0);
+    nvtxa_ranges *ranges = read_host(text);
+    cr_assert_eq(nvtxa_ranges_warning_count(ranges), 1);
+    cr_expect_eq(nvtxa_ranges_warning(ranges, 0).kind, NVTXA_WARNING_PARENTS_RECOMPUTED);
+    cr_expect_eq(get(ranges, 0).exclusive_ns, 50);
+    nvtxa_ranges_unref(ranges);
+    free(text);
+  }
+}
+
+/* nsys 2022.x gets parents of the GPU report wrong as well. */
+Test(ranges, wrong_parents_of_gpu_ranges) {
+  static const char text[] = GPU_HEADER
+      "\na,1,90,0,100,PushPop,1,1,2,0,1,1,None,:1\n"
+      "b,1,40,10,50,PushPop,1,1,1,0,0,2,None,:2\n";
+  nvtxa_ranges *ranges =
+      read_text(text, sizeof text - 1, NVTXA_REPORT_GPU_PROJ_TRACE, NVTXA_QUOTING_NSYS);
+  cr_assert_eq(nvtxa_ranges_warning_count(ranges), 1);
+  cr_expect_null(strstr(nvtxa_ranges_warning(ranges, 0).text.data, "exclusive"));
+  cr_expect(get(ranges, 1).has_parent && get(ranges, 1).parent_id == 1);
+  nvtxa_ranges_unref(ranges);
+}
+
 /* Domains overlap without nesting on one thread; nsys takes the shortest that encloses. */
 Test(ranges, overlapping_domains_agree_with_nsys) {
   nvtxa_ranges *ranges = read_host(HOST_HEADER
@@ -475,7 +567,7 @@ Test(ranges, equal_and_empty_ranges) {
 
 Test(ranges, a_parent_that_is_not_there_is_no_disagreement) {
   nvtxa_ranges *ranges = read_host(HOST_HEADER
-                                   "\n0,100,100,10,90,a,1,1,0,0,1,,:1,a\n"
+                                   "\n0,100,100,0,100,a,1,1,0,0,1,,:1,a\n"
                                    "10,50,40,0,40,b,1,1,2,0,2,77,:1:77:2,----b\n");
   cr_expect_eq(nvtxa_ranges_warning_count(ranges), 0);
   cr_expect(get(ranges, 1).has_parent && get(ranges, 1).parent_id == 77);
