@@ -31,8 +31,7 @@ typedef struct nvtxa__scopes {
   nvtxa__scope *items;
   size_t count;
   size_t capacity;
-  uint32_t *slots; /* hash table over (parent, name): scope + 1; 0 is empty */
-  size_t slot_count;
+  nvtxa__table table;  /* by parent and name */
   nvtxa__intern names; /* normalized */
 } nvtxa__scopes;
 

@@ -19,8 +19,7 @@ typedef struct grouping {
   bool host;
   nvtxa__groups *groups;
   size_t capacity;
-  uint32_t *slots; /* hash table over the groups: group + 1; 0 is empty */
-  size_t slot_count;
+  nvtxa__table table;
   uint32_t *group_of; /* by row */
   size_t *first;      /* by group: where its values begin; one more at the end */
   int64_t *values;
@@ -28,42 +27,28 @@ typedef struct grouping {
 
 /* ---- dealing out ---- */
 
-static uint64_t hash_group(const nvtxa__group *group) {
+static uint64_t hash_key(const nvtxa__group *group) {
   uint32_t key[3] = {group->scope, group->context, group->style};
   return nvtxa__hash(key, sizeof key);
 }
 
-static int grow_slots(grouping *g) {
-  size_t count = g->slot_count == 0 ? 64 : g->slot_count * 2;
-  uint32_t *slots = calloc(count, sizeof *slots);
-  if (slots == NULL) {
-    return -1;
-  }
-  for (size_t i = 0; i < g->groups->count; i++) {
-    size_t slot = hash_group(&g->groups->items[i]) & (count - 1);
-    while (slots[slot] != 0) {
-      slot = (slot + 1) & (count - 1);
-    }
-    slots[slot] = (uint32_t)i + 1;
-  }
-  free(g->slots);
-  g->slots = slots;
-  g->slot_count = count;
-  return 0;
+static uint64_t hash_group(const void *owner, uint32_t group) {
+  return hash_key(&((const grouping *)owner)->groups->items[group]);
 }
 
 /* The group of a row that stands at `place`. */
 static int find_group(grouping *g, const nvtxa__place *place, uint32_t style, uint32_t *ret_group) {
   nvtxa__group wanted = {.scope = place->scope, .context = place->context, .style = style};
-  if (g->groups->count * 2 >= g->slot_count && grow_slots(g) != 0) {
+  if (nvtxa__table_reserve(&g->table, g->groups->count + 1, hash_group, g) != 0) {
     return -1;
   }
-  size_t slot = hash_group(&wanted) & (g->slot_count - 1);
-  for (; g->slots[slot] != 0; slot = (slot + 1) & (g->slot_count - 1)) {
-    const nvtxa__group *group = &g->groups->items[g->slots[slot] - 1];
+  size_t slot;
+  uint32_t found = nvtxa__table_first(&g->table, hash_key(&wanted), &slot);
+  for (; found != NVTXA__NO_ITEM; found = nvtxa__table_next(&g->table, &slot)) {
+    const nvtxa__group *group = &g->groups->items[found];
     if (group->scope == wanted.scope && group->context == wanted.context &&
         group->style == wanted.style) {
-      *ret_group = g->slots[slot] - 1;
+      *ret_group = found;
       return 0;
     }
   }
@@ -73,7 +58,7 @@ static int find_group(grouping *g, const nvtxa__place *place, uint32_t style, ui
   }
   *ret_group = (uint32_t)g->groups->count;
   g->groups->items[g->groups->count++] = wanted;
-  g->slots[slot] = *ret_group + 1;
+  nvtxa__table_put(&g->table, slot, *ret_group);
   return 0;
 }
 
@@ -275,7 +260,7 @@ static nvtxa_status group_table(nvtxa_analysis *analysis, const nvtxa_ranges *ra
   };
   nvtxa_status status = g.group_of == NULL || g.values == NULL ? nvtxa__out_of_memory(reterr)
                                                                : make(&g, used, reterr);
-  free(g.slots);
+  nvtxa__table_free(&g.table);
   free(g.group_of);
   free(g.first);
   free(g.values);

@@ -8,38 +8,23 @@ nvtxa_text nvtxa__normalized(nvtxa_text name) {
   return (nvtxa_text){name.data + colon, name.length - colon};
 }
 
-static size_t hash_scope(uint32_t parent, uint32_t name) {
+static uint64_t hash_pair(uint32_t parent, uint32_t name) {
   uint32_t key[2] = {parent, name};
   return nvtxa__hash(key, sizeof key);
 }
 
-static int grow_slots(nvtxa__scopes *scopes) {
-  size_t count = scopes->slot_count == 0 ? 64 : scopes->slot_count * 2;
-  uint32_t *slots = calloc(count, sizeof *slots);
-  if (slots == NULL) {
-    return -1;
-  }
-  for (size_t scope = 0; scope < scopes->count; scope++) {
-    size_t slot = hash_scope(scopes->items[scope].parent, scopes->items[scope].name) & (count - 1);
-    while (slots[slot] != 0) {
-      slot = (slot + 1) & (count - 1);
-    }
-    slots[slot] = (uint32_t)scope + 1;
-  }
-  free(scopes->slots);
-  scopes->slots = slots;
-  scopes->slot_count = count;
-  return 0;
+static uint64_t hash_scope(const void *owner, uint32_t scope) {
+  const nvtxa__scope *item = &((const nvtxa__scopes *)owner)->items[scope];
+  return hash_pair(item->parent, item->name);
 }
 
 int nvtxa__scope_add(nvtxa__scopes *scopes, uint32_t parent, uint32_t name, uint32_t *ret_scope) {
-  if (scopes->count * 2 >= scopes->slot_count && grow_slots(scopes) != 0) {
+  if (nvtxa__table_reserve(&scopes->table, scopes->count + 1, hash_scope, scopes) != 0) {
     return -1;
   }
-  size_t mask = scopes->slot_count - 1;
-  size_t slot = hash_scope(parent, name) & mask;
-  for (; scopes->slots[slot] != 0; slot = (slot + 1) & mask) {
-    uint32_t scope = scopes->slots[slot] - 1;
+  size_t slot;
+  uint32_t scope = nvtxa__table_first(&scopes->table, hash_pair(parent, name), &slot);
+  for (; scope != NVTXA__NO_ITEM; scope = nvtxa__table_next(&scopes->table, &slot)) {
     if (scopes->items[scope].parent == parent && scopes->items[scope].name == name) {
       *ret_scope = scope;
       return 0;
@@ -49,14 +34,14 @@ int nvtxa__scope_add(nvtxa__scopes *scopes, uint32_t parent, uint32_t name, uint
       0) {
     return -1;
   }
-  uint32_t scope = (uint32_t)scopes->count++;
+  scope = (uint32_t)scopes->count++;
   nvtxa__scope added = {parent, name, 1, scopes->names.texts[name].length};
   if (parent != NVTXA__NO_SCOPE) {
     added.depth += scopes->items[parent].depth;
     added.length += scopes->items[parent].length + 1;
   }
   scopes->items[scope] = added;
-  scopes->slots[slot] = scope + 1;
+  nvtxa__table_put(&scopes->table, slot, scope);
   *ret_scope = scope;
   return 0;
 }
@@ -67,6 +52,6 @@ nvtxa_text nvtxa__scope_name(const nvtxa__scopes *scopes, uint32_t scope) {
 
 void nvtxa__scopes_free(nvtxa__scopes *scopes) {
   free(scopes->items);
-  free(scopes->slots);
+  nvtxa__table_free(&scopes->table);
   nvtxa__intern_free(&scopes->names);
 }

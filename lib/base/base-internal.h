@@ -110,6 +110,38 @@ int nvtxa__buffer_add(nvtxa__buffer *buffer, const char *data, size_t length);
 int nvtxa__buffer_printf(nvtxa__buffer *buffer, const char *format, ...) NVTXA__PRINTF(2, 3);
 void nvtxa__buffer_free(nvtxa__buffer *buffer);
 
+/* ---- tables (table.c): numbers found by the hash of what they stand for ---- */
+
+#define NVTXA__NO_ITEM UINT32_MAX
+
+typedef struct nvtxa__table {
+  uint32_t *slots; /* item + 1; 0 is empty */
+  size_t slot_count;
+} nvtxa__table;
+
+typedef uint64_t (*nvtxa__table_hash_fn)(const void *owner, uint32_t item);
+
+/* Make room for `items` items in all. 0 or -1. */
+int nvtxa__table_reserve(nvtxa__table *table, size_t items, nvtxa__table_hash_fn hash,
+                         const void *owner);
+void nvtxa__table_free(nvtxa__table *table);
+
+/* The first item that may have this hash, and then the next ones, until NVTXA__NO_ITEM: *slot is
+ * then where an item with this hash belongs. The table must have room. */
+static inline uint32_t nvtxa__table_first(const nvtxa__table *table, uint64_t hash, size_t *slot) {
+  *slot = hash & (table->slot_count - 1);
+  return table->slots[*slot] - 1;
+}
+
+static inline uint32_t nvtxa__table_next(const nvtxa__table *table, size_t *slot) {
+  *slot = (*slot + 1) & (table->slot_count - 1);
+  return table->slots[*slot] - 1;
+}
+
+static inline void nvtxa__table_put(nvtxa__table *table, size_t slot, uint32_t item) {
+  table->slots[slot] = item + 1;
+}
+
 /* ---- interning (intern.c): equal bytes get equal ids, from 0 in the order of first sight ---- */
 
 typedef struct nvtxa__intern {
@@ -117,8 +149,7 @@ typedef struct nvtxa__intern {
   uint64_t *hashes;  /* by id */
   size_t count;
   size_t capacity;
-  uint32_t *slots; /* id + 1; 0 is empty */
-  size_t slot_count;
+  nvtxa__table table; /* of ids */
   nvtxa__arena arena;
 } nvtxa__intern;
 

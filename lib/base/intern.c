@@ -1,6 +1,6 @@
 /*
  * Interning: a table of distinct texts, each kept once and known by a small number, so that the
- * rest of the library compares names by number. Open addressing, at most two thirds full.
+ * rest of the library compares names by number.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,23 +13,8 @@ uint64_t nvtxa__hash(const void *data, size_t length) {
   return XXH3_64bits(data, length);
 }
 
-static int grow_slots(nvtxa__intern *intern) {
-  size_t count = intern->slot_count == 0 ? 64 : intern->slot_count * 2;
-  uint32_t *slots = calloc(count, sizeof *slots);
-  if (slots == NULL) {
-    return -1;
-  }
-  for (size_t id = 0; id < intern->count; id++) {
-    size_t slot = intern->hashes[id] & (count - 1);
-    while (slots[slot] != 0) {
-      slot = (slot + 1) & (count - 1);
-    }
-    slots[slot] = (uint32_t)id + 1;
-  }
-  free(intern->slots);
-  intern->slots = slots;
-  intern->slot_count = count;
-  return 0;
+static uint64_t hash_id(const void *owner, uint32_t id) {
+  return ((const nvtxa__intern *)owner)->hashes[id];
 }
 
 static int grow_texts(nvtxa__intern *intern) {
@@ -48,14 +33,14 @@ static int grow_texts(nvtxa__intern *intern) {
 
 int nvtxa__intern_add(nvtxa__intern *intern, const char *data, size_t length, uint32_t *ret_id) {
   if (intern->count + 1 >= UINT32_MAX ||
-      (intern->count * 3 >= intern->slot_count * 2 && grow_slots(intern) != 0) ||
+      nvtxa__table_reserve(&intern->table, intern->count + 1, hash_id, intern) != 0 ||
       (intern->count == intern->capacity && grow_texts(intern) != 0)) {
     return -1;
   }
   uint64_t hash = nvtxa__hash(data, length);
-  size_t slot = hash & (intern->slot_count - 1);
-  for (; intern->slots[slot] != 0; slot = (slot + 1) & (intern->slot_count - 1)) {
-    uint32_t id = intern->slots[slot] - 1;
+  size_t slot;
+  uint32_t id = nvtxa__table_first(&intern->table, hash, &slot);
+  for (; id != NVTXA__NO_ITEM; id = nvtxa__table_next(&intern->table, &slot)) {
     if (intern->hashes[id] == hash &&
         nvtxa__text_equal(intern->texts[id], (nvtxa_text){data, length})) {
       *ret_id = id;
@@ -66,10 +51,10 @@ int nvtxa__intern_add(nvtxa__intern *intern, const char *data, size_t length, ui
   if (copy == NULL) {
     return -1;
   }
-  uint32_t id = (uint32_t)intern->count++;
+  id = (uint32_t)intern->count++;
   intern->texts[id] = (nvtxa_text){copy, length};
   intern->hashes[id] = hash;
-  intern->slots[slot] = id + 1;
+  nvtxa__table_put(&intern->table, slot, id);
   *ret_id = id;
   return 0;
 }
@@ -77,7 +62,7 @@ int nvtxa__intern_add(nvtxa__intern *intern, const char *data, size_t length, ui
 void nvtxa__intern_free(nvtxa__intern *intern) {
   free(intern->texts);
   free(intern->hashes);
-  free(intern->slots);
+  nvtxa__table_free(&intern->table);
   nvtxa__arena_free(&intern->arena);
   *intern = (nvtxa__intern){0};
 }

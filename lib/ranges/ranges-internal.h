@@ -48,8 +48,7 @@ struct nvtxa_ranges {
   nvtxa__thread *threads;
   size_t thread_count;
 
-  uint32_t *key_slots; /* hash table over the range keys: row + 1; 0 is empty */
-  size_t key_slot_count;
+  nvtxa__table keys; /* rows by their range keys */
 
   int64_t unattributed_operations;
   nvtxa__warnings warnings;

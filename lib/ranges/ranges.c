@@ -14,8 +14,7 @@ struct nvtxa_ranges_builder {
   const char *file;      /* where the rows come from, or NULL */
   size_t capacity;       /* of the columns, in rows */
   int32_t *child_counts; /* declared, by row; -1 where not known */
-  uint32_t *thread_slots;
-  size_t thread_slot_count;
+  nvtxa__table threads;  /* indexes of ranges->threads */
   size_t thread_capacity;
   uint32_t last_thread;  /* rows of a thread come in runs */
   size_t replaced_count; /* rows whose name was not UTF-8 */
@@ -37,7 +36,7 @@ static void ranges_free(nvtxa_ranges *ranges) {
   free(ranges->projected_duration_ns);
   free(ranges->gpu_operation_count);
   free(ranges->threads);
-  free(ranges->key_slots);
+  nvtxa__table_free(&ranges->keys);
   nvtxa__intern_free(&ranges->names);
   nvtxa__intern_free(&ranges->styles);
   nvtxa__warnings_free(&ranges->warnings);
@@ -95,7 +94,7 @@ void nvtxa_ranges_builder_free(nvtxa_ranges_builder *builder) {
     ranges_free(builder->ranges);
   }
   free(builder->child_counts);
-  free(builder->thread_slots);
+  nvtxa__table_free(&builder->threads);
   nvtxa__buffer_free(&builder->replaced);
   free(builder);
 }
@@ -137,28 +136,8 @@ static bool resize_columns(nvtxa_ranges_builder *builder, size_t rows) {
   return done;
 }
 
-static uint64_t hash_thread(nvtxa__thread thread) {
-  return nvtxa__hash(&thread, sizeof thread);
-}
-
-static bool grow_thread_slots(nvtxa_ranges_builder *builder) {
-  const nvtxa_ranges *ranges = builder->ranges;
-  size_t count = builder->thread_slot_count == 0 ? 16 : builder->thread_slot_count * 2;
-  uint32_t *slots = calloc(count, sizeof *slots);
-  if (slots == NULL) {
-    return false;
-  }
-  for (size_t i = 0; i < ranges->thread_count; i++) {
-    size_t slot = hash_thread(ranges->threads[i]) & (count - 1);
-    while (slots[slot] != 0) {
-      slot = (slot + 1) & (count - 1);
-    }
-    slots[slot] = (uint32_t)i + 1;
-  }
-  free(builder->thread_slots);
-  builder->thread_slots = slots;
-  builder->thread_slot_count = count;
-  return true;
+static uint64_t hash_thread(const void *owner, uint32_t index) {
+  return nvtxa__hash(&((const nvtxa_ranges *)owner)->threads[index], sizeof(nvtxa__thread));
 }
 
 static bool same_thread(nvtxa__thread a, nvtxa__thread b) {
@@ -171,25 +150,26 @@ static bool intern_thread(nvtxa_ranges_builder *builder, nvtxa__thread thread, u
     *ret = builder->last_thread;
     return true;
   }
-  if (ranges->thread_count * 2 >= builder->thread_slot_count && !grow_thread_slots(builder)) {
+  if (nvtxa__table_reserve(&builder->threads, ranges->thread_count + 1, hash_thread, ranges) != 0) {
     return false;
   }
-  size_t mask = builder->thread_slot_count - 1;
-  size_t slot = hash_thread(thread) & mask;
-  while (builder->thread_slots[slot] != 0 &&
-         !same_thread(ranges->threads[builder->thread_slots[slot] - 1], thread)) {
-    slot = (slot + 1) & mask;
+  size_t slot;
+  uint32_t index =
+      nvtxa__table_first(&builder->threads, nvtxa__hash(&thread, sizeof thread), &slot);
+  while (index != NVTXA__NO_ITEM && !same_thread(ranges->threads[index], thread)) {
+    index = nvtxa__table_next(&builder->threads, &slot);
   }
-  if (builder->thread_slots[slot] == 0) {
+  if (index == NVTXA__NO_ITEM) {
     if (nvtxa__reserve(&ranges->threads, &builder->thread_capacity, ranges->thread_count + 1,
                        sizeof *ranges->threads) != 0) {
       return false;
     }
-    ranges->threads[ranges->thread_count++] = thread;
-    builder->thread_slots[slot] = (uint32_t)ranges->thread_count;
+    index = (uint32_t)ranges->thread_count++;
+    ranges->threads[index] = thread;
+    nvtxa__table_put(&builder->threads, slot, index);
   }
-  builder->last_thread = builder->thread_slots[slot] - 1;
-  *ret = builder->last_thread;
+  builder->last_thread = index;
+  *ret = index;
   return true;
 }
 
@@ -283,25 +263,31 @@ static uint64_t hash_key(nvtxa__thread thread, int64_t range_id) {
   return nvtxa__hash(key, sizeof key);
 }
 
+static uint64_t hash_row(const void *owner, uint32_t row) {
+  const nvtxa_ranges *ranges = owner;
+  return hash_key(ranges->threads[ranges->thread[row]], ranges->range_id[row]);
+}
+
 static bool row_has_key(const nvtxa_ranges *ranges, uint32_t row, nvtxa__thread thread,
                         int64_t range_id) {
   return ranges->range_id[row] == range_id &&
          same_thread(ranges->threads[ranges->thread[row]], thread);
 }
 
+/* The row with a key; or NVTXA__NO_ITEM, and *slot is where it belongs. */
+static uint32_t find_key(const nvtxa_ranges *ranges, nvtxa__thread thread, int64_t range_id,
+                         size_t *slot) {
+  uint32_t row = nvtxa__table_first(&ranges->keys, hash_key(thread, range_id), slot);
+  while (row != NVTXA__NO_ITEM && !row_has_key(ranges, row, thread, range_id)) {
+    row = nvtxa__table_next(&ranges->keys, slot);
+  }
+  return row;
+}
+
 uint32_t nvtxa__ranges_find(const nvtxa_ranges *ranges, nvtxa__thread thread, int64_t range_id) {
-  if (ranges->key_slot_count == 0) {
-    return NVTXA__NO_PARENT;
-  }
-  size_t mask = ranges->key_slot_count - 1;
-  size_t slot = hash_key(thread, range_id) & mask;
-  for (; ranges->key_slots[slot] != 0; slot = (slot + 1) & mask) {
-    uint32_t row = ranges->key_slots[slot] - 1;
-    if (row_has_key(ranges, row, thread, range_id)) {
-      return row;
-    }
-  }
-  return NVTXA__NO_PARENT;
+  size_t slot;
+  uint32_t row = ranges->count == 0 ? NVTXA__NO_ITEM : find_key(ranges, thread, range_id, &slot);
+  return row == NVTXA__NO_ITEM ? NVTXA__NO_PARENT : row;
 }
 
 static nvtxa_status duplicate_key(const nvtxa_ranges_builder *builder, size_t row,
@@ -324,25 +310,14 @@ static nvtxa_status duplicate_key(const nvtxa_ranges_builder *builder, size_t ro
  * one key the first is found. */
 static nvtxa_status index_keys(nvtxa_ranges_builder *builder, nvtxa_error **reterr) {
   nvtxa_ranges *ranges = builder->ranges;
-  size_t slot_count = 16;
-  while (slot_count < ranges->count + ranges->count / 2) {
-    slot_count *= 2;
-  }
-  ranges->key_slots = calloc(slot_count, sizeof *ranges->key_slots);
-  if (ranges->key_slots == NULL) {
+  if (nvtxa__table_reserve(&ranges->keys, ranges->count, hash_row, ranges) != 0) {
     return nvtxa__out_of_memory(reterr);
   }
-  ranges->key_slot_count = slot_count;
   for (size_t row = 0; row < ranges->count; row++) {
+    size_t slot;
     nvtxa__thread thread = ranges->threads[ranges->thread[row]];
-    size_t slot = hash_key(thread, ranges->range_id[row]) & (slot_count - 1);
-    bool seen = false;
-    while (ranges->key_slots[slot] != 0 && !seen) {
-      seen = row_has_key(ranges, ranges->key_slots[slot] - 1, thread, ranges->range_id[row]);
-      slot = seen ? slot : (slot + 1) & (slot_count - 1);
-    }
-    if (!seen) {
-      ranges->key_slots[slot] = (uint32_t)row + 1;
+    if (find_key(ranges, thread, ranges->range_id[row], &slot) == NVTXA__NO_ITEM) {
+      nvtxa__table_put(&ranges->keys, slot, (uint32_t)row);
     } else if (ranges->report == NVTXA_REPORT_PUSHPOP_TRACE) {
       return duplicate_key(builder, row, reterr);
     }
