@@ -19,10 +19,11 @@ GOLDEN = pathlib.Path(__file__).resolve().parent / "golden"
 SCHEMA = SOURCE / "docs" / "schema" / "analysis-1.schema.json"
 
 # Answers as nsys does, from the files of the directory `replay`. STANDIN_HANG names a call of it that
-# writes its process id to the file that STANDIN_TELL names, and never ends.
+# writes its process id to the file that STANDIN_TELL names, and never ends; not even when asked to,
+# with STANDIN_STUBBORN.
 STANDIN = """\
 #!{python}
-import os, pathlib, sys, time
+import os, pathlib, signal, sys, time
 replay = pathlib.Path({replay!r})
 arguments = sys.argv[1:]
 def value(*names):
@@ -34,6 +35,9 @@ if arguments[0] == os.environ.get("STANDIN_HANG"):
     tell = pathlib.Path(os.environ["STANDIN_TELL"])
     tell.with_suffix(".new").write_text(str(os.getpid()))
     tell.with_suffix(".new").rename(tell)
+    if os.environ.get("STANDIN_STUBBORN"):
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        tell.with_suffix(".stubborn").touch()
     time.sleep(600)
 elif arguments[0] == "--version":
     print((replay / "version.txt").read_text())

@@ -211,6 +211,15 @@ class Output(CliCase):
         self.assertEqual(victim.read_text(), "precious")
         self.assertFalse((run_dir / "analysis.json").is_symlink())
 
+    def test_directory_in_the_way(self):
+        """Found before nsys has worked for minutes."""
+        run_dir = self.smoke()
+        (run_dir / "analysis.json").mkdir()
+        done = self.nvtxa("analyze", run_dir)
+        self.assert_status(done, 1)
+        self.assertIn("Is a directory", str(done.stderr))
+        self.assertFalse((run_dir / "stats").exists())
+
     def test_named_pipe(self):
         """What is no regular file is written in place, never replaced."""
         self.smoke()

@@ -29,9 +29,9 @@ def runs(pid):
 
 
 class Signals(CliCase):
-    def start(self, *arguments, **more):
+    def start(self, *arguments, variables=None, **more):
         """Begin an analysis whose nsys hangs, and wait until it does."""
-        environment = self.environment(STANDIN_HANG="export")
+        environment = self.environment(STANDIN_HANG="export", **(variables or {}))
         process = subprocess.Popen([self.bin / "nvtxa", "analyze", *arguments], cwd=self.top,
                                    env=environment, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
@@ -59,6 +59,19 @@ class Signals(CliCase):
             wait_for(lambda gone=child: not runs(gone))
             self.assertEqual(self.files(run_dir), before)
             (self.top / "standin.pid").unlink()
+
+    def test_interrupted_twice(self):
+        """Who presses again has no nsys left behind that does not end when asked to."""
+        run_dir = self.smoke()
+        process, child = self.start(run_dir, variables={"STANDIN_STUBBORN": "1"})
+        wait_for((self.top / "standin.stubborn").exists)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 130, errors)
+        self.assertFalse(runs(child))
+        self.assertEqual(list((run_dir / "stats").glob(".*")), [])
 
     def test_interrupted_before_there_is_anything(self):
         run_dir = self.smoke()
