@@ -80,9 +80,12 @@ static nvtxa_status analyze(const char *run_dir, bool use_nsys, const char *outp
                       : nvtxa_export_open(run_dir, &export_options, &exported, error);
   }
 
-  /* 3. Each report becomes a table. */
+  /* 3. Each report becomes a table. How it is quoted depends on the nsys that wrote it. */
   nvtxa_ranges_options ranges_options = NVTXA_RANGES_OPTIONS_INIT;
   ranges_options.hooks = hooks;
+  if (status == NVTXA_OK) {
+    ranges_options.quoting = nvtxa_ranges_quoting_of(nvtxa_export_nsys_version(exported));
+  }
   for (int report = 0; status == NVTXA_OK && report < NVTXA_REPORT_COUNT; report++) {
     const char *file = nvtxa_export_report_path(exported, (nvtxa_report)report);
     status =

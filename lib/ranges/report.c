@@ -72,7 +72,8 @@ enum gpu_column {
   GPU_PARENT,
 };
 
-/* Cells that are empty in the row for GPU work outside every range are MAYBE. */
+/* Cells that are empty in the row for GPU work outside every range are MAYBE. NumChild is not held
+ * against the rows: the report leaves ranges out that it counts as children. */
 static const known_column gpu_columns[] = {
     [GPU_NAME] = {"Name", NVTXA__CSV_NAME},
     [GPU_PROJECTED_START] = {"Projected Start (ns)", NVTXA__CSV_INTEGER},
