@@ -104,7 +104,7 @@ static nvtxa__place *place(nvtxa_analysis *analysis, const nvtxa_ranges *ranges)
   placing p = {
       .scopes = &analysis->scopes,
       .ranges = ranges,
-      .places = malloc((ranges->count + 1) * sizeof *p.places),
+      .places = calloc(ranges->count + 1, sizeof *p.places),
       .name_ids = malloc((ranges->names.count + 1) * sizeof *p.name_ids),
       .way = malloc((ranges->count + 1) * sizeof *p.way),
   };

@@ -30,9 +30,8 @@ nvtxa_status nvtxa__file_open(int directory, const char *path, const char *shown
 nvtxa_status nvtxa__file_read(int directory, const char *path, const char *shown_path, size_t limit,
                               char **ret_data, size_t *ret_length, nvtxa_error **reterr) {
   nvtxa__buffer buffer = {0};
-  nvtxa_status status;
-  int fd;
-  status = nvtxa__file_open(directory, path, shown_path, &fd, reterr);
+  int fd = -1;
+  nvtxa_status status = nvtxa__file_open(directory, path, shown_path, &fd, reterr);
   if (status != NVTXA_OK) {
     return status;
   }

@@ -263,7 +263,7 @@ nvtxa_status nvtxa__nsys_export(nvtxa__nsys *nsys, nvtxa_error **reterr) {
   static const char doing[] = "exporting the trace";
   const char *const argv[] = {nsys->child.program,      "export",
                               "--type=sqlite",          "--quiet=true",
-                              "--force-overwrite=true", "--output=" EXPORT_FILE,
+                              "--force-overwrite=true", ("--output=" EXPORT_FILE),
                               nsys->trace_path,         NULL};
   nvtxa__output output = {0};
   nsys->subject = nsys->shown_trace;

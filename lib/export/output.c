@@ -9,6 +9,7 @@
  *   Exportation error: Cannot read from stream.
  *   [QuadDCommon::tag_message*] = database or disk is full
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "export-internal.h"
@@ -109,8 +110,8 @@ static void keep_error(nvtxa__output *output, nvtxa_text text) {
   size_t used = strlen(output->error);
   nvtxa__excerpt(excerpt, sizeof excerpt, text.data, text.length);
   if (used + strlen(excerpt) + sizeof "; " <= sizeof output->error) {
-    strcat(output->error, used == 0 ? "" : "; ");
-    strcat(output->error, excerpt);
+    snprintf(output->error + used, sizeof output->error - used, "%s%s", used == 0 ? "" : "; ",
+             excerpt);
   }
 }
 

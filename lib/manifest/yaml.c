@@ -513,7 +513,7 @@ static nvtxa_status read_document(struct reader *reader, const nvtxa__yaml_node 
   if (status == NVTXA_OK) {
     status = end_document(reader);
   }
-  if (status == NVTXA_OK && (*ret)->type != NVTXA__YAML_MAPPING) {
+  if (status == NVTXA_OK && *ret != NULL && (*ret)->type != NVTXA__YAML_MAPPING) {
     return FAIL(reader, NVTXA_ERROR_MANIFEST_SYNTAX, (*ret)->line,
                 "the document is %s, not a mapping", nvtxa__yaml_type_name((*ret)->type));
   }

@@ -150,7 +150,7 @@ static int sweep_overlapping(const sweep *s) {
 static int find_parents(const nvtxa_ranges *ranges, uint32_t *parent) {
   int result = -1;
   uint32_t *order = malloc((ranges->count + 1) * sizeof *order);
-  uint32_t *work = malloc((ranges->count + 1) * sizeof *work);
+  uint32_t *work = calloc(ranges->count + 1, sizeof *work);
   if (order == NULL || work == NULL) {
     goto out;
   }

@@ -397,8 +397,8 @@ static nvtxa_status contradiction(const reader *r, size_t column, const char *wh
 }
 
 static nvtxa_status add_host_row(reader *r, nvtxa_error **reterr) {
-  int64_t v[MOST_COLUMNS];
-  bool present[MOST_COLUMNS];
+  int64_t v[MOST_COLUMNS] = {0};
+  bool present[MOST_COLUMNS] = {false};
   int64_t check;
   nvtxa_status status = read_integers(r, v, present, reterr);
   if (status != NVTXA_OK) {
@@ -434,8 +434,8 @@ static nvtxa_status add_host_row(reader *r, nvtxa_error **reterr) {
 }
 
 static nvtxa_status add_gpu_row(reader *r, nvtxa_error **reterr) {
-  int64_t v[MOST_COLUMNS];
-  bool present[MOST_COLUMNS];
+  int64_t v[MOST_COLUMNS] = {0};
+  bool present[MOST_COLUMNS] = {false};
   int64_t check;
   nvtxa_status status = read_integers(r, v, present, reterr);
   if (status != NVTXA_OK) {
