@@ -21,7 +21,8 @@ typedef struct nvtxa_json nvtxa_json;
 /** How to write. Start from NVTXA_JSON_OPTIONS_INIT; NULL means the default. */
 typedef struct nvtxa_json_options {
   size_t size;              /**< sizeof(nvtxa_json_options) */
-  const nvtxa_hooks *hooks; /**< cancel, for every call that writes; copied */
+  const nvtxa_hooks *hooks; /**< cancel, for every call that writes; copied, but
+                             what its members point to must outlive the document */
 } nvtxa_json_options;
 
 /** The defaults. */

@@ -63,13 +63,9 @@ uint32_t nvtxa__ranges_find(const nvtxa_ranges *ranges, nvtxa__thread thread, in
 
 /* ---- inside ranges/ ---- */
 
-/* What the CSV reader knows of a row beside an nvtxa_range. */
-typedef struct nvtxa__row_extra {
-  int64_t declared_children; /* NumChild, or -1 where it is not known */
-} nvtxa__row_extra;
-
+/* `declared_children` is the report's NumChild, or -1 where it is not known. */
 nvtxa_status nvtxa__builder_add_row(nvtxa_ranges_builder *builder, const nvtxa_range *range,
-                                    const nvtxa__row_extra *extra, nvtxa_error **reterr);
+                                    int64_t declared_children, nvtxa_error **reterr);
 /* Whether the sum still fits. */
 bool nvtxa__builder_add_unattributed(nvtxa_ranges_builder *builder, int64_t operations);
 

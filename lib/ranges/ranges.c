@@ -189,7 +189,7 @@ static bool intern_name(nvtxa_ranges_builder *builder, nvtxa_text name, uint32_t
 }
 
 nvtxa_status nvtxa__builder_add_row(nvtxa_ranges_builder *builder, const nvtxa_range *range,
-                                    const nvtxa__row_extra *extra, nvtxa_error **reterr) {
+                                    int64_t declared_children, nvtxa_error **reterr) {
   nvtxa_ranges *ranges = builder->ranges;
   size_t row = ranges->count;
   if (row == NVTXA__MAX_ROWS) {
@@ -209,9 +209,9 @@ nvtxa_status nvtxa__builder_add_row(nvtxa_ranges_builder *builder, const nvtxa_r
   ranges->duration_ns[row] = range->duration_ns;
   ranges->open[row] = range->open;
   if (ranges->report == NVTXA_REPORT_PUSHPOP_TRACE) {
-    int64_t children = extra->declared_children;
     ranges->child_total_ns[row] = range->child_total_ns;
-    builder->child_counts[row] = children > INT32_MAX ? INT32_MAX : (int32_t)children;
+    builder->child_counts[row] =
+        declared_children > INT32_MAX ? INT32_MAX : (int32_t)declared_children;
   } else {
     if (nvtxa__intern_add(&ranges->styles, range->style.data, range->style.length,
                           &ranges->style[row]) != 0) {
@@ -227,7 +227,6 @@ nvtxa_status nvtxa__builder_add_row(nvtxa_ranges_builder *builder, const nvtxa_r
 
 nvtxa_status nvtxa_ranges_builder_add(nvtxa_ranges_builder *builder, const nvtxa_range *range,
                                       nvtxa_error **reterr) {
-  static const nvtxa__row_extra nothing = {.declared_children = -1};
   nvtxa_range own = NVTXA_RANGE_INIT;
   int64_t end_ns;
   if (builder == NULL || builder->ranges == NULL || range == NULL) {
@@ -253,7 +252,7 @@ nvtxa_status nvtxa_ranges_builder_add(nvtxa_ranges_builder *builder, const nvtxa
   if (own.style.data == NULL) {
     own.style = nvtxa__text("");
   }
-  return nvtxa__builder_add_row(builder, &own, &nothing, reterr);
+  return nvtxa__builder_add_row(builder, &own, -1, reterr);
 }
 
 /* ---- range keys ---- */

@@ -429,8 +429,7 @@ static nvtxa_status add_host_row(reader *r, nvtxa_error **reterr) {
       .duration_ns = v[HOST_DURATION],
       .child_total_ns = v[HOST_CHILD],
   };
-  nvtxa__row_extra extra = {.declared_children = v[HOST_CHILD_COUNT]};
-  return nvtxa__builder_add_row(r->builder, &range, &extra, reterr);
+  return nvtxa__builder_add_row(r->builder, &range, v[HOST_CHILD_COUNT], reterr);
 }
 
 static nvtxa_status add_gpu_row(reader *r, nvtxa_error **reterr) {
@@ -476,7 +475,7 @@ static nvtxa_status add_gpu_row(reader *r, nvtxa_error **reterr) {
       .projected_duration_ns = v[GPU_PROJECTED_DURATION],
       .gpu_operation_count = v[GPU_OPERATIONS],
   };
-  return nvtxa__builder_add_row(r->builder, &range, NULL, reterr);
+  return nvtxa__builder_add_row(r->builder, &range, -1, reterr);
 }
 
 static nvtxa_status read_rows(reader *r, nvtxa_error **reterr) {
