@@ -4,21 +4,18 @@
 #ifndef NVTXA_CLI_ANALYZE_OPTIONS_H
 #define NVTXA_CLI_ANALYZE_OPTIONS_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <nvtxa/nvtxa.h>
 
-#include "terminal.h"
+#include "common_options.h"
 
 typedef struct analyze_options {
+  cli_common_options common;
   const char *run_dir;
-  const char *nsys;   /* NULL: the library's default */
   const char *output; /* NULL: analysis.json in the run directory; "-": standard output */
+  nvtxa_engine engine;
   bool no_export;
+  bool no_reports;
   bool strict;
-  bool quiet;
-  int verbosity;
-  int64_t timeout_ns; /* as the library has it: 0 is its default, below 0 no limit */
-  cli_progress progress;
 } analyze_options;
 
 /* Returns -1 to go on, or the exit status where there is nothing more to do: --help and --version

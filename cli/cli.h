@@ -21,5 +21,6 @@ typedef struct cli_command {
 } cli_command;
 
 int cmd_analyze(int argc, char **argv);
+int cmd_stats(int argc, char **argv);
 
 #endif

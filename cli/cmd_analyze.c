@@ -12,6 +12,7 @@
 
 #include "analyze_options.h"
 #include "cli.h"
+#include "keeper.h"
 #include "output.h"
 #include "signals.h"
 #include "summary.h"
@@ -57,44 +58,54 @@ static nvtxa_status read_manifest(struct work *work, nvtxa_error **error) {
   return status;
 }
 
-static nvtxa_status get_reports(struct work *work, nvtxa_error **error) {
+static nvtxa_status get_export(struct work *work, nvtxa_error **error) {
   nvtxa_export_options options = NVTXA_EXPORT_OPTIONS_INIT;
-  options.nsys = work->options->nsys;
+  options.nsys = work->options->common.nsys;
   options.environment = environ;
-  options.timeout_ns = work->options->timeout_ns;
+  options.timeout_ns = work->options->common.timeout_ns;
   options.hooks = &work->hooks;
+  options.engine = work->options->engine;
+  options.no_reports = work->options->no_reports;
   if (work->options->no_export) {
     return nvtxa_export_open(work->options->run_dir, &options, &work->exported, error);
   }
   return nvtxa_export_run(work->options->run_dir, &options, &work->exported, error);
 }
 
-static nvtxa_status read_report(struct work *work, nvtxa_report report, nvtxa_ranges **ret,
-                                nvtxa_error **error) {
+static nvtxa_status read_ranges(struct work *work, nvtxa_error **error) {
   nvtxa_ranges_options options = NVTXA_RANGES_OPTIONS_INIT;
-  options.quoting = nvtxa_ranges_quoting_of(nvtxa_export_nsys_version(work->exported));
   options.hooks = &work->hooks;
-  return nvtxa_ranges_read_file(nvtxa_export_report_path(work->exported, report), report, &options,
-                                ret, error);
+  return nvtxa_ranges_read_export(work->exported, &options, &work->host, &work->gpu, error);
+}
+
+static nvtxa_status aggregate(struct work *work, nvtxa_error **error) {
+  nvtxa_analysis_options options = NVTXA_ANALYSIS_OPTIONS_INIT;
+  options.exported = work->exported;
+  options.hooks = &work->hooks;
+  return nvtxa_analysis_new(work->manifest, work->host, work->gpu, &options, &work->analysis,
+                            error);
 }
 
 static nvtxa_status analyse(struct work *work, nvtxa_error **error) {
-  nvtxa_analysis_options options = NVTXA_ANALYSIS_OPTIONS_INIT;
+  keeper reports;
   nvtxa_status status = read_manifest(work, error);
   if (status == NVTXA_OK) {
-    status = get_reports(work, error);
+    status = get_export(work, error);
   }
   if (status == NVTXA_OK) {
-    status = read_report(work, NVTXA_REPORT_PUSHPOP_TRACE, &work->host, error);
+    status = read_ranges(work, error);
   }
-  if (status == NVTXA_OK) {
-    status = read_report(work, NVTXA_REPORT_GPU_PROJ_TRACE, &work->gpu, error);
+  if (status != NVTXA_OK) {
+    return status;
   }
-  if (status == NVTXA_OK) {
-    options.exported = work->exported;
-    options.hooks = &work->hooks;
-    status =
-        nvtxa_analysis_new(work->manifest, work->host, work->gpu, &options, &work->analysis, error);
+  bool keeps = nvtxa_export_sqlite_path(work->exported) != NULL && !work->options->no_reports;
+  if (keeps) {
+    keeper_start(&reports, work->exported, work->host, work->gpu);
+  }
+  status = aggregate(work, error);
+  if (keeps) {
+    nvtxa_status kept = keeper_end(&reports, status, status == NVTXA_OK ? error : NULL);
+    status = status == NVTXA_OK ? kept : status;
   }
   if (status == NVTXA_OK) {
     nvtxa_json_options json_options = NVTXA_JSON_OPTIONS_INIT;
@@ -127,7 +138,7 @@ static int deliver(const struct work *work, const cli_output *output) {
     return cli_interrupted ? CLI_INTERRUPTED : CLI_FAILED;
   }
   cli_log("wrote", output->path == NULL ? "standard output" : output->path);
-  if (output->path != NULL && !work->options->quiet) {
+  if (output->path != NULL && !work->options->common.quiet) {
     if (!cli_summary_print(work->analysis)) {
       cli_complain(NULL, NULL, "out of memory");
       return CLI_FAILED;
@@ -143,10 +154,12 @@ static int deliver(const struct work *work, const cli_output *output) {
 }
 
 /* What the library cannot say: which option would help. */
-static const char *advice(const analyze_options *options, nvtxa_status status) {
-  bool report = status <= NVTXA_ERROR_REPORT_COLUMNS && status >= NVTXA_ERROR_HIERARCHY_CYCLE;
-  return options->no_export && report ? "Run without --no-export to have nsys make it again."
-                                      : NULL;
+static const char *advice(const struct work *work, nvtxa_status status) {
+  bool made = status <= NVTXA_ERROR_REPORT_COLUMNS && status >= NVTXA_ERROR_HIERARCHY_CYCLE;
+  bool kept = status == NVTXA_ERROR_IO && work->analysis != NULL && work->json == NULL;
+  return work->options->no_export && made ? "Run without --no-export to have nsys make it again."
+         : kept ? "With --no-reports, nothing is written to stats/."
+                : NULL;
 }
 
 static int run(const analyze_options *options, const cli_output *output) {
@@ -154,7 +167,7 @@ static int run(const analyze_options *options, const cli_output *output) {
   nvtxa_error *error = NULL;
   int result;
   work.hooks.cancel = &cli_interrupted;
-  cli_terminal_watch(&work.hooks, options->verbosity, options->progress);
+  cli_terminal_watch(&work.hooks, options->common.verbosity, options->common.progress);
   nvtxa_status status = analyse(&work, &error);
   cli_terminal_clear();
   if (cli_interrupted) {
@@ -164,7 +177,7 @@ static int run(const analyze_options *options, const cli_output *output) {
     result = deliver(&work, output);
   } else {
     if (error != NULL) {
-      cli_print_error(error, advice(options, status));
+      cli_print_error(error, advice(&work, status));
     } else {
       cli_complain(NULL, NULL, "out of memory");
     }

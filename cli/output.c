@@ -148,6 +148,11 @@ static bool write_stream(FILE *stream, const char *name, const nvtxa_json *json)
   return errnum == 0 || write_failed(name, errnum);
 }
 
+void cli_stdout_failed(int errnum) {
+  stdout_reported = true;
+  write_failed("standard output", errnum);
+}
+
 static bool write_stdout(const nvtxa_json *json) {
   stdout_reported = !write_stream(stdout, "standard output", json);
   return !stdout_reported;

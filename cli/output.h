@@ -26,6 +26,9 @@ void cli_output_announce(const cli_output *output);
 
 void cli_output_close(cli_output *output);
 
+/* Complain that a write to standard output failed; it is not complained of again. */
+void cli_stdout_failed(int errnum);
+
 /* Flush and close standard output. Complains and returns false where something written to it was
  * lost. */
 bool cli_close_stdout(void);

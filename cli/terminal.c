@@ -155,7 +155,9 @@ void cli_log(const char *what, const char *path) {
 
 static void log_message(void *user, nvtxa_log_level level, const char *message) {
   (void)user;
-  if (terminal.verbosity >= (level == NVTXA_LOG_DEBUG ? 2 : 1)) {
+  static const int needed[] = {
+      [NVTXA_LOG_DEBUG] = 2, [NVTXA_LOG_INFO] = 1, [NVTXA_LOG_NOTICE] = 0};
+  if (terminal.verbosity >= needed[level]) {
     cli_terminal_clear();
     fputs("nvtxa: ", stderr);
     cli_put_string(stderr, message);
@@ -198,6 +200,6 @@ void cli_terminal_watch(nvtxa_hooks *hooks, int verbosity, cli_progress progress
   terminal.verbosity = verbosity;
   bool shown =
       progress == CLI_PROGRESS_ALWAYS || (progress == CLI_PROGRESS_AUTO && terminal.is_terminal);
-  hooks->log = verbosity > 0 ? log_message : NULL;
+  hooks->log = log_message;
   hooks->progress = shown ? show_progress : NULL;
 }

@@ -57,6 +57,11 @@ typedef enum nvtxa_status {
   NVTXA_ERROR_REPORT_COLUMNS = -32,      /**< the report's header lacks a column */
   NVTXA_ERROR_REPORT_SYNTAX = -33,       /**< a record is damaged: too few fields, open quote */
   NVTXA_ERROR_REPORT_VALUE = -34,        /**< a field does not hold what its column promises */
+  NVTXA_ERROR_SQLITE_MISSING = -35,      /**< there is no SQLite export to read */
+  NVTXA_ERROR_SQLITE_DAMAGED = -36,      /**< no SQLite database, damaged, or being written */
+  NVTXA_ERROR_SQLITE_TABLE = -37,        /**< the export lacks a table, or it is no plain table */
+  NVTXA_ERROR_SQLITE_COLUMN = -38,       /**< a table of the export lacks a column */
+  NVTXA_ERROR_SQLITE_VALUE = -39,        /**< a cell does not hold what its column promises */
   NVTXA_ERROR_HIERARCHY_CYCLE = -40,     /**< parent ids lead back to where they started */
   NVTXA_ERROR_CAPTURE_RANGE = -41,       /**< no capture range, or more than one */
   NVTXA_ERROR_DUPLICATE_ITERATION = -42, /**< two iterations, or two projections of one */
@@ -140,11 +145,15 @@ typedef enum nvtxa_warning_kind {
   NVTXA_WARNING_BYTES_REPLACED = 22,          /**< names held bytes that are not UTF-8 */
   NVTXA_WARNING_UNATTRIBUTED_GPU_WORK = 23,   /**< GPU work that no range encloses */
   NVTXA_WARNING_OPEN_RANGES = 24,             /**< ranges that were still open at the end */
+  NVTXA_WARNING_BACKWARD_RANGES = 25,         /**< ranges that end before they start */
+  NVTXA_WARNING_NAMES_MISSING = 26,           /**< names that the export refers to but lacks */
   NVTXA_WARNING_MANIFEST_ITERATIONS = 40,     /**< workload.iterations is not a count */
   NVTXA_WARNING_MANIFEST_RECORD_IDS = 41,     /**< record_ids is not a sequence */
   NVTXA_WARNING_TRACE_ABSENT = 60,            /**< the trace is not there to compare with */
   NVTXA_WARNING_REPORTS_UNIDENTIFIED = 61,    /**< nothing says which trace the reports are of */
-  NVTXA_WARNING_REPORTS_OF_ANOTHER_TRACE = 62 /**< the reports belong to another trace */
+  NVTXA_WARNING_REPORTS_OF_ANOTHER_TRACE = 62, /**< the reports belong to another trace */
+  NVTXA_WARNING_SQLITE_SCHEMA = 63,           /**< the export's schema is not a known one */
+  NVTXA_WARNING_SQLITE_OLDER = 64             /**< the SQLite export is older than the trace */
 } nvtxa_warning_kind;
 
 /** One warning: its kind, and a sentence that says it in full. */
@@ -156,7 +165,8 @@ typedef struct nvtxa_warning {
 /** How much a log message matters. */
 typedef enum nvtxa_log_level {
   NVTXA_LOG_DEBUG = 0, /**< each line that nsys prints */
-  NVTXA_LOG_INFO = 1   /**< each command that is run, each file that is read or written */
+  NVTXA_LOG_INFO = 1,  /**< each command that is run, each file that is read or written */
+  NVTXA_LOG_NOTICE = 2 /**< a choice that the user should know of */
 } nvtxa_log_level;
 
 /** Where long work stands. */
@@ -199,6 +209,21 @@ typedef enum nvtxa_report {
 
 /** How many kinds of report there are. */
 #define NVTXA_REPORT_COUNT 2
+
+/** The name that nsys gives a report now, such as "nvtx_pushpop_trace".
+ * @return static text; NULL for no such report. Thread-safe. Since 0.1. */
+NVTXA_API const char *nvtxa_report_name(nvtxa_report report);
+
+/**
+ * Find a report by its name: the present one or the one before nsys 2023.2 ("nvtxpptrace").
+ *
+ * @param name        the name
+ * @param ret_report  gets the report
+ * @return whether there is one
+ *
+ * Thread-safe. Since 0.1.
+ */
+NVTXA_API bool nvtxa_report_by_name(const char *name, nvtxa_report *ret_report);
 
 NVTXA_END_DECLS
 

@@ -1,11 +1,15 @@
 /**
  * @file export.h
- * From a run directory's trace to the two reports, through `nsys`; or to the reports that an
- * earlier export left there.
+ * From a run directory's trace to something that ranges can be read from: an SQLite export or the
+ * two reports, made by `nsys`; or to what an earlier export left there.
  *
- * A run directory holds `manifest.yaml` and `trace.nsys-rep`. An export leaves in `stats/` the
- * reports as `nsys_<report>.csv`, under the names that this nsys gives them, and `export.json`,
- * which says what they were made from. docs/artifacts.md describes each file.
+ * A run directory holds `manifest.yaml` and `trace.nsys-rep`. The reports stand in `stats/` as
+ * `nsys_<report>.csv` beside `export.json`, which says what they were made from. docs/artifacts.md
+ * describes each file.
+ *
+ * There are two engines. With NVTXA_ENGINE_NSYS, nsys computes the two reports and the ranges are
+ * read from them. With NVTXA_ENGINE_NATIVE, nsys only exports the trace to SQLite and this library
+ * computes the ranges from that: faster by far, and right where nsys is wrong (docs/engines.md).
  */
 #ifndef NVTXA_EXPORT_H
 #define NVTXA_EXPORT_H
@@ -16,6 +20,13 @@ NVTXA_BEGIN_DECLS
 
 /** The reports of one run directory and where they come from. Immutable; reference counted. */
 typedef struct nvtxa_export nvtxa_export;
+
+/** Who computes the ranges. */
+typedef enum nvtxa_engine {
+  NVTXA_ENGINE_AUTO = 0,  /**< native where the export's schema is known, else nsys */
+  NVTXA_ENGINE_NSYS = 1,  /**< nsys, in its two reports */
+  NVTXA_ENGINE_NATIVE = 2 /**< this library, from the SQLite export */
+} nvtxa_engine;
 
 /** How to export. Start from NVTXA_EXPORT_OPTIONS_INIT; zero or NULL means the default. */
 typedef struct nvtxa_export_options {
@@ -31,20 +42,33 @@ typedef struct nvtxa_export_options {
    * Default one hour. */
   int64_t timeout_ns;
   const nvtxa_hooks *hooks; /**< log, progress, cancel; borrowed during the call */
+  nvtxa_engine engine;      /**< default NVTXA_ENGINE_AUTO */
+  /** Where nvtxa_export_trace() makes its private directory. Default "/tmp". */
+  const char *temporary_directory;
+  /** Nothing will be kept in `stats/`: the export then tells of no reports. NVTXA_ENGINE_NATIVE
+   * only. */
+  bool no_reports;
 } nvtxa_export_options;
 
 /** The defaults. */
 #define NVTXA_EXPORT_OPTIONS_INIT \
-  { sizeof(nvtxa_export_options), NULL, NULL, 0, NULL }
+  { sizeof(nvtxa_export_options), NULL, NULL, 0, NULL, NVTXA_ENGINE_AUTO, NULL, false }
 
 /**
- * Make both reports anew from `run_dir/trace.nsys-rep` and put them into `run_dir/stats/`.
+ * Export `run_dir/trace.nsys-rep` anew.
  *
- * nsys runs with an argument vector (no shell), in a fresh private directory below `run_dir/stats/`
- * that is removed afterwards: first `--version`, then `stats --help-reports`, one `export` to
- * SQLite, and a `stats` for each report from that one export (range ids join only within one
- * export). Success is what nsys wrote, not its exit status. The files in `stats/` are replaced only
- * when all are whole; on failure they are what they were.
+ * nsys runs with an argument vector (no shell), in a fresh private directory below `run_dir/stats/`:
+ * first `--version`, then one `export` to SQLite. With NVTXA_ENGINE_NSYS follow `stats
+ * --help-reports` and a `stats` for each report from that one export (range ids join only within
+ * one export). Success is what nsys wrote, not its exit status.
+ *
+ * With NVTXA_ENGINE_NSYS the reports are put into `stats/` and the private directory is removed
+ * before this returns; files in `stats/` are replaced only when all are whole, and on failure they
+ * are what they were. With NVTXA_ENGINE_NATIVE the private directory with the SQLite export lives
+ * as long as the returned object, and nothing lands in `stats/`; see nvtxa_stats_keep() for that.
+ *
+ * Where there is no nsys, and unless NVTXA_ENGINE_NSYS is asked for, `run_dir/trace.sqlite` is taken
+ * if it is not older than the trace; a NVTXA_LOG_NOTICE says so.
  *
  * @param run_dir     the run directory
  * @param options     NULL for the defaults
@@ -52,8 +76,8 @@ typedef struct nvtxa_export_options {
  * @param reterr      gets the error, or NULL
  * @return NVTXA_OK; NVTXA_ERROR_TRACE_MISSING, NVTXA_ERROR_NSYS_NOT_FOUND, NVTXA_ERROR_NSYS_FAILED,
  *         NVTXA_ERROR_NSYS_TIMEOUT, NVTXA_ERROR_NSYS_NO_REPORT, NVTXA_ERROR_REPORT_EMPTY (the trace
- *         has no NVTX push/pop range), NVTXA_ERROR_CANCELLED, NVTXA_ERROR_IO,
- *         NVTXA_ERROR_INVALID_ARGUMENT, NVTXA_ERROR_OUT_OF_MEMORY
+ *         has no NVTX push/pop range), NVTXA_ERROR_SQLITE_DAMAGED, NVTXA_ERROR_CANCELLED,
+ *         NVTXA_ERROR_IO, NVTXA_ERROR_INVALID_ARGUMENT, NVTXA_ERROR_OUT_OF_MEMORY
  *
  * Thread-safe; two exports of one run directory at a time each leave whole files, the last one's.
  * Since 0.1.
@@ -62,16 +86,37 @@ NVTXA_API nvtxa_status nvtxa_export_run(const char *run_dir, const nvtxa_export_
                                         nvtxa_export **ret_export, nvtxa_error **reterr);
 
 /**
- * Take the reports that `run_dir/stats/` already holds, under either naming; nsys is not needed.
+ * Export one trace that need not lie in a run directory, for NVTXA_ENGINE_NATIVE: `options->engine`
+ * is not used. As nvtxa_export_run() otherwise; the private directory is made in
+ * `options->temporary_directory`.
  *
- * `export.json` says which they are and of which trace. A warning is given where the trace is
- * absent, where it is not the one the reports were made from, or where nothing says so.
- *
- * @param run_dir     the run directory
- * @param options     NULL for the defaults; only `hooks` is used
+ * @param trace_path  the `.nsys-rep` file
+ * @param options     NULL for the defaults
  * @param ret_export  gets the export; the caller owns one reference
  * @param reterr      gets the error, or NULL
- * @return NVTXA_OK; NVTXA_ERROR_REPORT_MISSING, NVTXA_ERROR_CANCELLED, NVTXA_ERROR_IO,
+ * @return as nvtxa_export_run()
+ *
+ * Thread-safe. Since 0.1.
+ */
+NVTXA_API nvtxa_status nvtxa_export_trace(const char *trace_path,
+                                          const nvtxa_export_options *options,
+                                          nvtxa_export **ret_export, nvtxa_error **reterr);
+
+/**
+ * Take what lies in the run directory already; nsys is not needed.
+ *
+ * With NVTXA_ENGINE_NSYS these are the reports in `run_dir/stats/`, under either naming;
+ * `export.json` says which they are, which engine made them, and of which trace. A warning is given
+ * where the trace is absent, where it is not the one the reports were made from, or where nothing
+ * says so. With NVTXA_ENGINE_NATIVE it is `run_dir/trace.sqlite`, with a warning where that is older
+ * than the trace. NVTXA_ENGINE_AUTO takes the reports where there are any, else `trace.sqlite`.
+ *
+ * @param run_dir     the run directory
+ * @param options     NULL for the defaults; only `engine` and `hooks` are used
+ * @param ret_export  gets the export; the caller owns one reference
+ * @param reterr      gets the error, or NULL
+ * @return NVTXA_OK; NVTXA_ERROR_REPORT_MISSING, NVTXA_ERROR_SQLITE_MISSING,
+ *         NVTXA_ERROR_SQLITE_DAMAGED, NVTXA_ERROR_CANCELLED, NVTXA_ERROR_IO,
  *         NVTXA_ERROR_INVALID_ARGUMENT, NVTXA_ERROR_OUT_OF_MEMORY
  *
  * Thread-safe. Since 0.1.
@@ -82,11 +127,12 @@ NVTXA_API nvtxa_status nvtxa_export_open(const char *run_dir, const nvtxa_export
 /** Take another reference. NULL is allowed. Thread-safe. Since 0.1. */
 NVTXA_API nvtxa_export *nvtxa_export_ref(const nvtxa_export *exported);
 
-/** Give a reference back; the last one frees. The files stay. NULL is allowed. Thread-safe.
- * Since 0.1. */
+/** Give a reference back; the last one frees, and removes the private directory if there is one.
+ * Files in the run directory stay. NULL is allowed. Thread-safe. Since 0.1. */
 NVTXA_API void nvtxa_export_unref(nvtxa_export *exported);
 
-/** Whether nsys made the reports in this call (nvtxa_export_run()). Thread-safe. Since 0.1. */
+/** Whether nsys exported the trace in this call (nvtxa_export_run(), nvtxa_export_trace()).
+ * Thread-safe. Since 0.1. */
 NVTXA_API bool nvtxa_export_is_fresh(const nvtxa_export *exported);
 
 /**
@@ -95,15 +141,43 @@ NVTXA_API bool nvtxa_export_is_fresh(const nvtxa_export *exported);
  */
 NVTXA_API nvtxa_text nvtxa_export_nsys_version(const nvtxa_export *exported);
 
-/** A report's file, `run_dir` included: ready to open. Borrowed. Thread-safe. Since 0.1. */
+/**
+ * Who computed, or will compute, the ranges: NVTXA_ENGINE_NSYS or NVTXA_ENGINE_NATIVE. Reports that
+ * lie in `stats/` are taken for nsys's where nothing says who made them. Thread-safe. Since 0.1.
+ */
+NVTXA_API nvtxa_engine nvtxa_export_engine(const nvtxa_export *exported);
+
+/** An engine's name: "auto", "nsys", "native".
+ * @return static text; "unknown" for any other number. Thread-safe. Since 0.1. */
+NVTXA_API const char *nvtxa_engine_name(nvtxa_engine engine);
+
+/** The SQLite export to read the ranges from, ready to open; NULL where they are read from the
+ * reports. Borrowed. Thread-safe. Since 0.1. */
+NVTXA_API const char *nvtxa_export_sqlite_path(const nvtxa_export *exported);
+
+/** That file relative to the run directory; no text where it is a private one or there is none.
+ * Borrowed. Thread-safe. Since 0.1. */
+NVTXA_API nvtxa_text nvtxa_export_sqlite_relative_path(const nvtxa_export *exported);
+
+/** The version of the SQLite export's schema, such as "3.7.2"; no text where it is not known.
+ * Borrowed. Thread-safe. Since 0.1. */
+NVTXA_API nvtxa_text nvtxa_export_schema_version(const nvtxa_export *exported);
+
+/** The version of the product that wrote the SQLite export, such as "2023.4.4.54"; no text where
+ * it is not known. Borrowed. Thread-safe. Since 0.1. */
+NVTXA_API nvtxa_text nvtxa_export_product_version(const nvtxa_export *exported);
+
+/** A report's file, `run_dir` included; NULL where there is none. With a fresh native export or
+ * `trace.sqlite` it is where nvtxa_stats_keep() puts it. Borrowed. Thread-safe. Since 0.1. */
 NVTXA_API const char *nvtxa_export_report_path(const nvtxa_export *exported, nvtxa_report report);
 
-/** A report's file, relative to the run directory. Borrowed. Thread-safe. Since 0.1. */
+/** A report's file, relative to the run directory; no text where there is none. Borrowed.
+ * Thread-safe. Since 0.1. */
 NVTXA_API nvtxa_text nvtxa_export_report_relative_path(const nvtxa_export *exported,
                                                        nvtxa_report report);
 
 /**
- * SHA-256 of the trace that the reports were made from, 64 lower-case hex digits; no text where it
+ * SHA-256 of the trace that the export or the reports were made from, 64 lower-case hex digits; no text where it
  * is not known. Borrowed. Thread-safe. Since 0.1.
  */
 NVTXA_API nvtxa_text nvtxa_export_trace_sha256(const nvtxa_export *exported);

@@ -1,8 +1,9 @@
 /**
  * @file nvtxa.h
  * All of libnvtxanalysis. The modules, in the direction that data takes:
- * manifest.h (what was run), export.h (trace to reports), ranges.h (reports to tables),
- * analysis.h (tables to scopes and iterations), json.h (analysis to analysis.json).
+ * manifest.h (what was run), export.h (trace to SQLite export or reports), ranges.h (those to
+ * tables), stats.h (tables to reports), analysis.h (tables to scopes and iterations), json.h
+ * (analysis to analysis.json).
  */
 #ifndef NVTXA_NVTXA_H
 #define NVTXA_NVTXA_H
@@ -13,5 +14,6 @@
 #include <nvtxa/json.h>
 #include <nvtxa/manifest.h>
 #include <nvtxa/ranges.h>
+#include <nvtxa/stats.h>
 
 #endif

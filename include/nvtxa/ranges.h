@@ -1,6 +1,7 @@
 /**
  * @file ranges.h
- * The ranges of one report, as a table: from a CSV report that nsys wrote, or built row by row.
+ * The ranges of one report, as a table: from an SQLite export or a CSV report that nsys wrote, or
+ * built row by row.
  *
  * Units: times are integer nanoseconds, on the clock of the trace. Names are UTF-8; bytes of a
  * report that are not are replaced by U+FFFD, with a warning.
@@ -8,7 +9,7 @@
 #ifndef NVTXA_RANGES_H
 #define NVTXA_RANGES_H
 
-#include <nvtxa/base.h>
+#include <nvtxa/export.h>
 
 NVTXA_BEGIN_DECLS
 
@@ -74,7 +75,8 @@ typedef struct nvtxa_range {
   int64_t duration_ns;    /**< host-inclusive time, >= 0 */
   int64_t child_total_ns; /**< host: sum of the direct children's durations */
   int64_t exclusive_ns;   /**< host: duration less child_total; below 0 where children overlap */
-  bool open;              /**< host: not yet ended when the trace was; the duration is no measure */
+  bool open;              /**< no measured end: not ended when the trace was, or ended before it
+                               started; the duration is no measure */
   nvtxa_text style;       /**< GPU: "PushPop" or "StartEnd", as the report has it */
   int64_t projected_start_ns;    /**< GPU: first start of the operations launched inside */
   int64_t projected_duration_ns; /**< GPU: from there to their last end; a span, with its gaps */
@@ -127,6 +129,58 @@ NVTXA_API nvtxa_status nvtxa_ranges_read_buffer(const char *data, size_t length,
                                                 nvtxa_report report,
                                                 const nvtxa_ranges_options *options,
                                                 nvtxa_ranges **ret_ranges, nvtxa_error **reterr);
+
+/**
+ * Compute both tables from an SQLite export, as `nsys export --type sqlite` writes it. The file is
+ * opened read-only, only the needed columns of the needed tables are read, and nothing in it is
+ * executed: no view, no trigger, no virtual table.
+ *
+ * Host ranges are the push/pop ranges. The parent is the shortest range of the thread that encloses
+ * the range (of ranges with the same start and end, the one with the lower id is the outer). A GPU
+ * range is every push/pop range, and every start/end range that ends on its own thread, that
+ * encloses a CUDA API call whose correlation id, in the same process, a kernel, copy or fill has. A
+ * range still open takes the last timestamp for its end and is marked `open`. The order of the rows
+ * is that of nsys's reports; the range id is the row number in the export. docs/engines.md says
+ * where this differs from nsys and why.
+ *
+ * Takes O(n log n) in ranges, calls and operations. One further thread is used during the call.
+ *
+ * @param path       the file
+ * @param options    NULL for the defaults; only `hooks` is used
+ * @param ret_host   gets the table of NVTXA_REPORT_PUSHPOP_TRACE; the caller owns one reference.
+ *                   NULL: not wanted
+ * @param ret_gpu    gets the table of NVTXA_REPORT_GPU_PROJ_TRACE, empty where the export has no
+ *                   CUDA data; the caller owns one reference. NULL: not wanted
+ * @param reterr     gets the error, or NULL; it names the file, the table, the column and the row
+ * @return NVTXA_OK; NVTXA_ERROR_SQLITE_DAMAGED, NVTXA_ERROR_SQLITE_TABLE,
+ *         NVTXA_ERROR_SQLITE_COLUMN, NVTXA_ERROR_SQLITE_VALUE, NVTXA_ERROR_LIMIT (2^32 - 2 ranges,
+ *         calls or operations), NVTXA_ERROR_OVERFLOW, NVTXA_ERROR_CANCELLED, NVTXA_ERROR_IO,
+ *         NVTXA_ERROR_INVALID_ARGUMENT, NVTXA_ERROR_OUT_OF_MEMORY
+ *
+ * Thread-safe. Since 0.1.
+ */
+NVTXA_API nvtxa_status nvtxa_ranges_read_sqlite(const char *path,
+                                                const nvtxa_ranges_options *options,
+                                                nvtxa_ranges **ret_host, nvtxa_ranges **ret_gpu,
+                                                nvtxa_error **reterr);
+
+/**
+ * Read both tables from what an export holds: its SQLite export, or its reports with the quoting of
+ * their engine. As nvtxa_ranges_read_sqlite() or twice nvtxa_ranges_read_file() otherwise.
+ *
+ * @param exported  the export
+ * @param options   NULL for the defaults; `quoting` is not used
+ * @param ret_host  gets the host ranges; the caller owns one reference
+ * @param ret_gpu   gets the GPU-projected ranges; the caller owns one reference
+ * @param reterr    gets the error, or NULL
+ * @return as those functions
+ *
+ * Thread-safe. Since 0.1.
+ */
+NVTXA_API nvtxa_status nvtxa_ranges_read_export(const nvtxa_export *exported,
+                                                const nvtxa_ranges_options *options,
+                                                nvtxa_ranges **ret_host, nvtxa_ranges **ret_gpu,
+                                                nvtxa_error **reterr);
 
 /** A table in the making, for ranges that come from elsewhere. Not shared. */
 typedef struct nvtxa_ranges_builder nvtxa_ranges_builder;

@@ -212,7 +212,7 @@ nvtxa_text nvtxa_analysis_gpu_path(const nvtxa_analysis *analysis, size_t positi
 }
 
 int64_t nvtxa_analysis_unattributed_operations(const nvtxa_analysis *analysis) {
-  return analysis->gpu->unattributed_operations;
+  return analysis->gpu->unattributed.operations;
 }
 
 size_t nvtxa_analysis_warning_count(const nvtxa_analysis *analysis) {

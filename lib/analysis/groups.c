@@ -223,7 +223,7 @@ static nvtxa_status make(grouping *g, size_t *used, nvtxa_error **reterr) {
   if (status != NVTXA_OK) {
     return status;
   }
-  g->first = calloc(g->groups->count + 1, sizeof *g->first);
+  g->first = nvtxa__alloc_zero(g->groups->count + 1, sizeof *g->first);
   if (g->first == NULL) {
     return nvtxa__out_of_memory(reterr);
   }
@@ -255,8 +255,8 @@ static nvtxa_status group_table(nvtxa_analysis *analysis, const nvtxa_ranges *ra
       .places = places,
       .host = ranges->report == NVTXA_REPORT_PUSHPOP_TRACE,
       .groups = groups,
-      .group_of = malloc((ranges->count + 1) * sizeof *g.group_of),
-      .values = malloc((ranges->count + 1) * sizeof *g.values),
+      .group_of = nvtxa__alloc(ranges->count + 1, sizeof *g.group_of),
+      .values = nvtxa__alloc(ranges->count + 1, sizeof *g.values),
   };
   nvtxa_status status = g.group_of == NULL || g.values == NULL ? nvtxa__out_of_memory(reterr)
                                                                : make(&g, used, reterr);

@@ -71,8 +71,8 @@ nvtxa_status nvtxa__find_iterations(nvtxa_analysis *analysis, nvtxa_error **rete
     status = nvtxa__out_of_memory(reterr);
     goto out;
   }
-  analysis->iterations = calloc(count + 1, sizeof *analysis->iterations);
-  analysis->iteration_rows = calloc(count + 1, sizeof *analysis->iteration_rows);
+  analysis->iterations = nvtxa__alloc_zero(count + 1, sizeof *analysis->iterations);
+  analysis->iteration_rows = nvtxa__alloc_zero(count + 1, sizeof *analysis->iteration_rows);
   if (analysis->iterations == NULL || analysis->iteration_rows == NULL) {
     status = nvtxa__out_of_memory(reterr);
     goto out;
@@ -157,7 +157,7 @@ nvtxa_status nvtxa__summarize_iterations(nvtxa_analysis *analysis, nvtxa_error *
       {GPU_PROJECTED, &summary->gpu_projected_iterations, &summary->gpu_projected},
   };
   nvtxa_status status = NVTXA_OK;
-  int64_t *values = malloc((analysis->iteration_count + 1) * sizeof *values);
+  int64_t *values = nvtxa__alloc(analysis->iteration_count + 1, sizeof *values);
   if (values == NULL) {
     return nvtxa__out_of_memory(reterr);
   }

@@ -104,9 +104,9 @@ static nvtxa__place *place(nvtxa_analysis *analysis, const nvtxa_ranges *ranges)
   placing p = {
       .scopes = &analysis->scopes,
       .ranges = ranges,
-      .places = calloc(ranges->count + 1, sizeof *p.places),
-      .name_ids = malloc((ranges->names.count + 1) * sizeof *p.name_ids),
-      .way = malloc((ranges->count + 1) * sizeof *p.way),
+      .places = nvtxa__alloc_zero(ranges->count + 1, sizeof *p.places),
+      .name_ids = nvtxa__alloc(ranges->names.count + 1, sizeof *p.name_ids),
+      .way = nvtxa__alloc(ranges->count + 1, sizeof *p.way),
   };
   int result = -1;
   if (p.places != NULL && p.name_ids != NULL && p.way != NULL &&

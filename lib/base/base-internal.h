@@ -6,6 +6,7 @@
 #define NVTXA_BASE_INTERNAL_H
 
 #include <stdarg.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/types.h>
 
@@ -33,6 +34,9 @@ nvtxa_status nvtxa__fail(nvtxa_error **reterr, nvtxa_status status, const nvtxa_
                          const char *format, ...) NVTXA__PRINTF(4, 5);
 
 nvtxa_status nvtxa__out_of_memory(nvtxa_error **reterr);
+
+/* Give the caller an error that was made elsewhere, and return `status`. */
+nvtxa_status nvtxa__pass_on(nvtxa_error **reterr, nvtxa_status status, nvtxa_error *error);
 
 /* NVTXA_ERROR_INVALID_ARGUMENT for a NULL or a wrong number given by the caller. */
 nvtxa_status nvtxa__invalid(nvtxa_error **reterr, const char *what);
@@ -89,6 +93,12 @@ size_t nvtxa__utf8_replace(char *out, const char *data, size_t length);
 
 /* Make room for `needed` items of `item_size` bytes, growing by half at least. 0 or -1. */
 int nvtxa__reserve(void *pointer_to_array, size_t *capacity, size_t needed, size_t item_size);
+
+/* Arrays with an item a row, which may be large: as malloc() and calloc(), and free() frees them, but
+ * large ones ask for large pages. */
+void *nvtxa__alloc(size_t count, size_t item_size);
+void *nvtxa__alloc_zero(size_t count, size_t item_size);
+void *nvtxa__alloc_again(void *memory, size_t count, size_t item_size); /* as realloc() */
 
 /* Blocks of memory that are freed together. */
 typedef struct nvtxa__arena {
@@ -172,6 +182,10 @@ typedef nvtxa_status (*nvtxa__produce_fn)(void *user, nvtxa__write_fn sink, void
 nvtxa_status nvtxa__file_replace(int directory, const char *path, const char *shown_path,
                                  nvtxa__produce_fn produce, void *user, nvtxa_error **reterr);
 
+/* Write a new file the same way, for its maker alone: not synced, and left as it is on failure. */
+nvtxa_status nvtxa__file_create(int directory, const char *path, const char *shown_path,
+                                nvtxa__produce_fn produce, void *user, nvtxa_error **reterr);
+
 /* Read a whole regular file of at most `limit` bytes, NUL-terminated, into *ret_data (malloc). */
 nvtxa_status nvtxa__file_read(int directory, const char *path, const char *shown_path, size_t limit,
                               char **ret_data, size_t *ret_length, nvtxa_error **reterr);
@@ -179,6 +193,22 @@ nvtxa_status nvtxa__file_read(int directory, const char *path, const char *shown
 /* Open a regular file for reading: never a directory, FIFO or device, and never blocking. */
 nvtxa_status nvtxa__file_open(int directory, const char *path, const char *shown_path, int *ret_fd,
                               nvtxa_error **reterr);
+
+/* ---- names of reports and files (names.c) ---- */
+
+/* Owner of a descriptor: closes it and forgets it. -1 is allowed. errno stays. */
+void nvtxa__close(int *fd);
+
+/* "directory/name", without doubling a slash; malloc, or NULL. */
+char *nvtxa__join(const char *directory, const char *name);
+
+/* nsys renamed its reports in 2023; the new names stand for a report in everything that is said. */
+enum { NVTXA__NAMING_NEW, NVTXA__NAMING_OLD, NVTXA__NAMING_COUNT };
+
+#define NVTXA__REPORT_FILE 64 /* room for "nsys_<report>.csv" */
+
+const char *nvtxa__report_name(nvtxa_report report, int naming);
+const char *nvtxa__report_file(char buffer[NVTXA__REPORT_FILE], nvtxa_report report, int naming);
 
 /* ---- digest (digest.c) ---- */
 
@@ -207,6 +237,20 @@ typedef struct nvtxa__activity {
 
 void nvtxa__activity_start(nvtxa__activity *activity, const nvtxa_hooks *hooks, const char *name);
 void nvtxa__activity_tick(nvtxa__activity *activity);
+
+/* ---- tasks (task.c) ---- */
+
+typedef struct nvtxa__task {
+  void (*run)(void *user);
+  void *user;
+  bool started; /* on a thread of its own */
+  pthread_t thread;
+} nvtxa__task;
+
+/* Begin, on a further thread if there can be one; nvtxa__task_wait() is due, and only it knows that
+ * the work is done. */
+void nvtxa__task_start(nvtxa__task *task, void (*run)(void *user), void *user);
+void nvtxa__task_wait(nvtxa__task *task);
 
 /* ---- shared objects ---- */
 

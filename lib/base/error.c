@@ -52,6 +52,11 @@ static const struct {
     NAME(NVTXA_ERROR_REPORT_COLUMNS),
     NAME(NVTXA_ERROR_REPORT_SYNTAX),
     NAME(NVTXA_ERROR_REPORT_VALUE),
+    NAME(NVTXA_ERROR_SQLITE_MISSING),
+    NAME(NVTXA_ERROR_SQLITE_DAMAGED),
+    NAME(NVTXA_ERROR_SQLITE_TABLE),
+    NAME(NVTXA_ERROR_SQLITE_COLUMN),
+    NAME(NVTXA_ERROR_SQLITE_VALUE),
     NAME(NVTXA_ERROR_HIERARCHY_CYCLE),
     NAME(NVTXA_ERROR_CAPTURE_RANGE),
     NAME(NVTXA_ERROR_DUPLICATE_ITERATION),
@@ -132,6 +137,15 @@ nvtxa_status nvtxa__fail(nvtxa_error **reterr, nvtxa_status status, const nvtxa_
     error = &out_of_memory;
   }
   *reterr = error;
+  return status;
+}
+
+nvtxa_status nvtxa__pass_on(nvtxa_error **reterr, nvtxa_status status, nvtxa_error *error) {
+  if (reterr != NULL) {
+    *reterr = error;
+  } else {
+    nvtxa_error_free(error);
+  }
   return status;
 }
 

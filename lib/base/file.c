@@ -112,6 +112,34 @@ static int sink_write(void *user, const char *data, size_t length) {
   return 0;
 }
 
+nvtxa_status nvtxa__file_create(int directory, const char *path, const char *shown_path,
+                                nvtxa__produce_fn produce, void *user, nvtxa_error **reterr) {
+  struct sink *sink = malloc(sizeof *sink);
+  nvtxa_status status = NVTXA_OK;
+  if (sink == NULL) {
+    return nvtxa__out_of_memory(reterr);
+  }
+  sink->used = 0;
+  sink->fd = openat(directory, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+  if (sink->fd >= 0) {
+    status = produce(user, sink_write, sink, reterr);
+    errno = status == NVTXA_OK ? sink_flush(sink) : 0;
+    int errnum = close(sink->fd) != 0 && errno == 0 ? EIO : errno;
+    errno = errnum;
+  }
+  if (status == NVTXA_OK && (sink->fd < 0 || errno != 0)) {
+    status = nvtxa__fail(reterr, NVTXA_ERROR_IO,
+                         &(nvtxa__where){
+                             .file = shown_path,
+                             .errnum = errno,
+                             .hint = "Check that the directory can be written and has space left.",
+                         },
+                         "cannot write %s", path);
+  }
+  free(sink);
+  return status;
+}
+
 /* Create "<path>.<random>.tmp" in `directory`. */
 static int create_beside(int directory, const char *path, char **ret_name) {
   for (int attempt = 0; attempt < 100; attempt++) {

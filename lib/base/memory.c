@@ -1,13 +1,70 @@
 /* Growing arrays, arenas and growing texts. */
+#include <malloc.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base-internal.h"
 
 void nvtxa_free(void *memory) {
   free(memory);
+}
+
+/* ---- arrays ----
+ *
+ * An array's first use costs a page fault for each of its pages, and reading it here and there an
+ * entry of the processor's page cache: with pages of 2 MiB, where the system has them to give, both
+ * are a fraction. Large arrays are aligned to such pages and ask for them. */
+
+static const size_t large_page = (size_t)1 << 21;
+
+static bool is_large(size_t size) {
+  return size >= large_page / 2 && size <= SIZE_MAX - large_page;
+}
+
+static void *alloc_large(size_t size) {
+  size = (size + large_page - 1) & ~(large_page - 1);
+  void *memory = aligned_alloc(large_page, size);
+  if (memory != NULL) {
+    (void)madvise(memory, size, MADV_HUGEPAGE); /* a wish */
+  }
+  return memory;
+}
+
+void *nvtxa__alloc(size_t count, size_t item_size) {
+  size_t size;
+  if (__builtin_mul_overflow(count, item_size, &size)) {
+    return NULL;
+  }
+  return is_large(size) ? alloc_large(size) : malloc(size);
+}
+
+void *nvtxa__alloc_zero(size_t count, size_t item_size) {
+  size_t size;
+  if (__builtin_mul_overflow(count, item_size, &size) || !is_large(size)) {
+    return calloc(count, item_size);
+  }
+  void *memory = alloc_large(size);
+  return memory == NULL ? NULL : memset(memory, 0, size);
+}
+
+void *nvtxa__alloc_again(void *memory, size_t count, size_t item_size) {
+  size_t size;
+  size_t old_size = malloc_usable_size(memory);
+  if (__builtin_mul_overflow(count, item_size, &size)) {
+    return NULL;
+  }
+  if (!is_large(size) || size <= old_size) {
+    return realloc(memory, size);
+  }
+  void *grown = alloc_large(size);
+  if (grown != NULL && memory != NULL) {
+    memcpy(grown, memory, old_size);
+    free(memory);
+  }
+  return grown;
 }
 
 int nvtxa__reserve(void *pointer_to_array, size_t *capacity, size_t needed, size_t item_size) {
@@ -18,13 +75,9 @@ int nvtxa__reserve(void *pointer_to_array, size_t *capacity, size_t needed, size
   if (grown < needed) {
     grown = needed;
   }
-  size_t bytes;
-  if (__builtin_mul_overflow(grown, item_size, &bytes)) {
-    return -1;
-  }
   void *array;
   memcpy(&array, pointer_to_array, sizeof array);
-  array = realloc(array, bytes);
+  array = nvtxa__alloc_again(array, grown, item_size);
   if (array == NULL) {
     return -1;
   }

@@ -15,7 +15,7 @@ int nvtxa__table_reserve(nvtxa__table *table, size_t items, nvtxa__table_hash_fn
   while (slot_count < items * 2) {
     slot_count *= 2;
   }
-  nvtxa__table grown = {calloc(slot_count, sizeof *grown.slots), slot_count};
+  nvtxa__table grown = {nvtxa__alloc_zero(slot_count, sizeof *grown.slots), slot_count};
   if (grown.slots == NULL) {
     return -1;
   }

@@ -1,6 +1,6 @@
 /*
  * What the rooms of the export module share. run.c and found.c are the two ways to an export,
- * export.c is the object that they make. They use names.c, trace.c (the trace and what identifies
+ * export.c is the object that they make; keep.c adds reports to it that were computed here. They use trace.c (the trace and what identifies
  * it), private.c (the directory in which nsys works), program.c, child.c and output.c (one command,
  * run and listened to), nsys.c (the calls of nsys), landing.c (files into stats/) and record.c
  * (export.json).
@@ -10,27 +10,13 @@
 
 #include <nvtxa/export.h>
 
-#include "base/base-internal.h"
+#include "database/database-internal.h"
 
 #define NVTXA__TRACE_FILE  "trace.nsys-rep"
 #define NVTXA__STATS_DIR   "stats"
 #define NVTXA__RECORD_FILE "export.json"
-
-/* Owner of a descriptor: closes it and forgets it. -1 is allowed. errno stays. */
-void nvtxa__close(int *fd);
-
-/* "directory/name", without doubling a slash; malloc, or NULL. */
-char *nvtxa__join(const char *directory, const char *name);
-
-/* ---- names of reports (names.c) ---- */
-
-/* nsys renamed its reports in 2023; the new names stand for a report in everything that is said. */
-enum { NVTXA__NAMING_NEW, NVTXA__NAMING_OLD, NVTXA__NAMING_COUNT };
-
-#define NVTXA__REPORT_FILE 64 /* room for "nsys_<report>.csv" */
-
-const char *nvtxa__report_name(nvtxa_report report, int naming);
-const char *nvtxa__report_file(char buffer[NVTXA__REPORT_FILE], nvtxa_report report, int naming);
+#define NVTXA__SQLITE_FILE "trace.sqlite"  /* in a run directory */
+#define NVTXA__EXPORT_FILE "export.sqlite" /* in a private directory */
 
 /* ---- the trace (trace.c) ---- */
 
@@ -50,8 +36,8 @@ int nvtxa__trace_stat(int fd, nvtxa__trace *trace);
 nvtxa_status nvtxa__trace_identify(int fd, const char *shown_trace, const nvtxa_hooks *hooks,
                                    nvtxa__trace *trace, nvtxa_error **reterr);
 
-/* Fails if the trace of `run` is no longer the open and identified one. */
-nvtxa_status nvtxa__trace_check(int run, int fd, const char *shown_trace, const nvtxa__trace *trace,
+/* Fails if the trace, `name` in `directory`, is no longer the open and identified one. */
+nvtxa_status nvtxa__trace_check(int directory, const char *name, int fd, const char *shown_trace, const nvtxa__trace *trace,
                                 nvtxa_error **reterr);
 
 /* ---- the private directory (private.c) ---- */
@@ -59,12 +45,12 @@ nvtxa_status nvtxa__trace_check(int run, int fd, const char *shown_trace, const 
 #define NVTXA__PRIVATE_NAME 32
 
 typedef struct nvtxa__private {
-  int run;        /* borrowed */
-  int stats;      /* stats/ of the run directory */
-  int fd;         /* the private directory in it */
+  int run;        /* borrowed; -1: not in a run directory */
+  int parent;     /* stats/ of the run directory, or where else it lies */
+  int fd;         /* the private directory */
   int lock;       /* held as long as we are alive */
   bool new_stats; /* stats/ was not there before */
-  const char *shown_stats;
+  const char *shown_parent;
   const nvtxa_hooks *hooks;
   char name[NVTXA__PRIVATE_NAME];
 } nvtxa__private;
@@ -72,6 +58,10 @@ typedef struct nvtxa__private {
 /* Make stats/ where needed, remove what killed exports left in it, make a directory of our own. */
 nvtxa_status nvtxa__private_make(nvtxa__private *private, int run, const char *shown_stats,
                                  const nvtxa_hooks *hooks, nvtxa_error **reterr);
+
+/* The same in a directory that is no run directory. */
+nvtxa_status nvtxa__private_make_in(nvtxa__private *private, const char *directory,
+                                    const nvtxa_hooks *hooks, nvtxa_error **reterr);
 
 /* Remove the directory with all in it, and stats/ if it is new and nothing landed there. */
 void nvtxa__private_remove(nvtxa__private *private);
@@ -176,8 +166,11 @@ typedef struct nvtxa__nsys {
   int64_t size_bytes[NVTXA_REPORT_COUNT];
 } nvtxa__nsys;
 
-/* Ask for the version and the reports that there are. */
-nvtxa_status nvtxa__nsys_ask(nvtxa__nsys *nsys, nvtxa_error **reterr);
+/* Ask for the version. */
+nvtxa_status nvtxa__nsys_ask_version(nvtxa__nsys *nsys, nvtxa_error **reterr);
+
+/* Ask for the reports that there are. */
+nvtxa_status nvtxa__nsys_ask_reports(nvtxa__nsys *nsys, nvtxa_error **reterr);
 
 /* From the trace to export.sqlite in the private directory. */
 nvtxa_status nvtxa__nsys_export(nvtxa__nsys *nsys, nvtxa_error **reterr);
@@ -190,7 +183,10 @@ nvtxa_status nvtxa__nsys_report(nvtxa__nsys *nsys, nvtxa_report report, nvtxa_er
 typedef struct nvtxa__record {
   nvtxa_text nsys_version; /* no text: unknown */
   nvtxa_text nsys_path;
-  nvtxa__trace trace;
+  nvtxa_engine engine;        /* who computed the reports */
+  nvtxa_text schema_version;  /* of the SQLite export; no text: unknown */
+  nvtxa_text product_version; /* that wrote it */
+  nvtxa__trace trace;         /* size -1: unknown */
   struct {
     nvtxa_text file; /* a name in stats/ */
     int64_t size_bytes;
@@ -211,17 +207,33 @@ nvtxa_status nvtxa__record_read(int directory, const char *shown_path, nvtxa__ar
 /* ---- landing (landing.c) ---- */
 
 /* Move the reports that `record` names, and the record itself, from the private directory to
- * stats/: all of them or none. */
-nvtxa_status nvtxa__land(const nvtxa__private *private, const nvtxa__record *record,
+ * stats/: all of them or none. Without `sync`, reports that the disk does not have yet can be short
+ * after a crash of the machine; their sizes in the record then give them away. */
+nvtxa_status nvtxa__land(const nvtxa__private *private, const nvtxa__record *record, bool sync,
                          nvtxa_error **reterr);
+
+/* ---- keeping reports that were computed here (keep.c) ---- */
+
+/* Write a report to a file of that name in an open directory. */
+typedef nvtxa_status (*nvtxa__write_report_fn)(void *user, nvtxa_report report, int directory,
+                                               const char *file, nvtxa_error **reterr);
+
+/* Have both reports written, at the same time, and let them land in stats/. */
+nvtxa_status nvtxa__export_keep(const nvtxa_export *exported, const nvtxa_hooks *hooks,
+                                nvtxa__write_report_fn write, void *user, nvtxa_error **reterr);
 
 /* ---- the object, and what it takes to make one (export.c) ---- */
 
 struct nvtxa_export {
   nvtxa__refcount ref;
   bool fresh;
+  int run;                 /* the run directory; -1: there is none */
+  const char *shown_stats; /* its stats/, for messages */
+  nvtxa__private workplace; /* with a private SQLite export; else its fd is -1 */
   nvtxa__arena arena;
   nvtxa__record record; /* no text, no digest and size -1 where nothing identifies the reports */
+  const char *sqlite_path; /* to read the ranges from; NULL: from the reports */
+  nvtxa_text sqlite_relative;
   struct {
     const char *path; /* ready to open */
     nvtxa_text relative;
@@ -234,9 +246,10 @@ typedef struct nvtxa__job {
   nvtxa_export_options options;
   nvtxa_hooks hooks_copy;
   const nvtxa_hooks *hooks; /* NULL or &hooks_copy */
-  int run;                  /* the run directory */
+  int run;                  /* the run directory; the made object's */
   char *shown_trace;
-  char *shown_stats;
+  char *shown_sqlite;
+  const char *shown_stats; /* the made object's */
   nvtxa_export *made;
 } nvtxa__job;
 
@@ -245,6 +258,24 @@ nvtxa_status nvtxa__job_begin(nvtxa__job *job, const char *run_dir,
                               const nvtxa_export_options *options, nvtxa_export **ret_export,
                               nvtxa_error **reterr);
 void nvtxa__job_end(nvtxa__job *job);
+
+/* The same for an export outside of any run directory: only options and the object. */
+nvtxa_status nvtxa__job_begin_bare(nvtxa__job *job, const nvtxa_export_options *options,
+                                   nvtxa_export **ret_export, nvtxa_error **reterr);
+
+/* Let the ranges be read from the run directory's trace.sqlite, and the reports be kept in its
+ * stats/ under their new names. */
+nvtxa_status nvtxa__job_take_sqlite(nvtxa__job *job, nvtxa_error **reterr);
+
+/* Say where native reports will stand, unless none are wanted. 0 or -1. */
+int nvtxa__job_plan_reports(nvtxa__job *job);
+
+/* Note what an SQLite export says of itself. 0 or -1. */
+int nvtxa__job_set_versions(nvtxa__job *job, const nvtxa__export_versions *versions);
+
+/* Whether the run directory has a trace.sqlite, and whether that is older than its trace. */
+typedef enum nvtxa__beside { NVTXA__NONE_BESIDE, NVTXA__OLDER_BESIDE, NVTXA__FRESH_BESIDE } nvtxa__beside;
+nvtxa__beside nvtxa__job_sqlite_beside(const nvtxa__job *job);
 
 /* Say which file in stats/ a report is. 0 or -1. */
 int nvtxa__job_set_report(nvtxa__job *job, nvtxa_report report, const char *file);

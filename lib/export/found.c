@@ -60,7 +60,7 @@ static nvtxa_status read_record(nvtxa__job *job, struct search *search, bool *re
     }
   }
   if (!*ret_found) {
-    *record = (nvtxa__record){.trace = {.size_bytes = -1}};
+    *record = (nvtxa__record){.engine = NVTXA_ENGINE_NSYS, .trace = {.size_bytes = -1}};
   }
   return status;
 }
@@ -246,27 +246,73 @@ static nvtxa_status check_trace(nvtxa__job *job, bool identified, nvtxa_error **
   return status;
 }
 
+/* export.json may know who made the reports but not of which trace. */
+static nvtxa_status warn_of_unknown_trace(nvtxa__job *job, nvtxa_error **reterr) {
+  int result = nvtxa__warn(&job->made->warnings, NVTXA_WARNING_REPORTS_UNIDENTIFIED,
+                           "Nothing says which trace the reports in stats/ were made from (they "
+                           "were computed from a trace.sqlite), so the result may describe another "
+                           "run.");
+  return result == 0 ? NVTXA_OK : nvtxa__out_of_memory(reterr);
+}
+
+static nvtxa_status open_reports(nvtxa__job *job, struct search *search, nvtxa_error **reterr) {
+  bool recorded = false;
+  nvtxa_status status = read_record(job, search, &recorded, reterr);
+  if (status == NVTXA_OK) {
+    status = recorded ? take_recorded(job, search, reterr)
+                      : take_unidentified(job, search, reterr);
+  }
+  bool identified = recorded && job->made->record.trace.size_bytes >= 0;
+  if (status == NVTXA_OK && recorded && !identified) {
+    status = warn_of_unknown_trace(job, reterr);
+  }
+  return status == NVTXA_OK ? check_trace(job, identified, reterr) : status;
+}
+
+static bool has_reports(struct search *search) {
+  look_for_reports(search);
+  for (int naming = 0; naming < NVTXA__NAMING_COUNT; naming++) {
+    if (search->present[NVTXA_REPORT_PUSHPOP_TRACE][naming]) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static nvtxa_status open_sqlite(nvtxa__job *job, nvtxa_error **reterr) {
+  nvtxa__beside beside = nvtxa__job_sqlite_beside(job);
+  if (beside == NVTXA__NONE_BESIDE) {
+    return nvtxa__fail(reterr, NVTXA_ERROR_SQLITE_MISSING,
+                       &(nvtxa__where){.file = job->shown_sqlite,
+                                       .hint = "Make it with `nsys export --type sqlite`, or run "
+                                               "without --no-export."},
+                       "there is no such SQLite export");
+  }
+  if (beside == NVTXA__OLDER_BESIDE &&
+      nvtxa__warn(&job->made->warnings, NVTXA_WARNING_SQLITE_OLDER,
+                  "trace.sqlite is older than the trace.nsys-rep beside it, so the result may "
+                  "describe another run.") != 0) {
+    return nvtxa__out_of_memory(reterr);
+  }
+  return nvtxa__job_take_sqlite(job, reterr);
+}
+
 nvtxa_status nvtxa_export_open(const char *run_dir, const nvtxa_export_options *options,
                                nvtxa_export **ret_export, nvtxa_error **reterr) {
   nvtxa__job job;
   struct search search = {.stats = -1};
-  bool identified = false;
   nvtxa_status status = nvtxa__job_begin(&job, run_dir, options, ret_export, reterr);
   if (status == NVTXA_OK) {
     status = open_stats(&job, &search, reterr);
   }
-  if (status == NVTXA_OK && search.stats < 0) {
-    status = missing(&job, NVTXA_REPORT_PUSHPOP_TRACE, reterr);
-  }
   if (status == NVTXA_OK) {
-    status = read_record(&job, &search, &identified, reterr);
-  }
-  if (status == NVTXA_OK) {
-    status = identified ? take_recorded(&job, &search, reterr)
-                        : take_unidentified(&job, &search, reterr);
-  }
-  if (status == NVTXA_OK) {
-    status = check_trace(&job, identified, reterr);
+    nvtxa_engine engine = job.options.engine;
+    bool native = engine == NVTXA_ENGINE_NATIVE ||
+                  (engine == NVTXA_ENGINE_AUTO && !has_reports(&search) &&
+                   nvtxa__job_sqlite_beside(&job) != NVTXA__NONE_BESIDE);
+    status = native             ? open_sqlite(&job, reterr)
+             : search.stats < 0 ? missing(&job, NVTXA_REPORT_PUSHPOP_TRACE, reterr)
+                                : open_reports(&job, &search, reterr);
   }
   if (status == NVTXA_OK && nvtxa__cancelled(job.hooks)) {
     status = nvtxa__cancel_error(reterr);

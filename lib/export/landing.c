@@ -41,7 +41,7 @@ static nvtxa_status failed(const struct landing *landing, const char *doing, siz
   const char *name = landing->names[index];
   return nvtxa__fail(
       reterr, NVTXA_ERROR_IO,
-      &(nvtxa__where){.file = landing->private->shown_stats, .errnum = errnum, .hint = hint},
+      &(nvtxa__where){.file = landing->private->shown_parent, .errnum = errnum, .hint = hint},
       "cannot %s %s", doing, nvtxa__quote(quoted, name, strlen(name)));
 }
 
@@ -59,15 +59,15 @@ static int save(struct landing *landing, size_t index) {
   struct stat info;
   char aside[NAME];
   saved_name(aside, index);
-  if (fstatat(private->stats, landing->names[index], &info, AT_SYMLINK_NOFOLLOW) != 0) {
+  if (fstatat(private->parent, landing->names[index], &info, AT_SYMLINK_NOFOLLOW) != 0) {
     return errno == ENOENT ? 0 : -1;
   }
   if (S_ISDIR(info.st_mode)) {
     errno = EISDIR;
     return -1;
   }
-  if (linkat(private->stats, landing->names[index], private->fd, aside, 0) != 0 &&
-      renameat(private->stats, landing->names[index], private->fd, aside) != 0) {
+  if (linkat(private->parent, landing->names[index], private->fd, aside, 0) != 0 &&
+      renameat(private->parent, landing->names[index], private->fd, aside) != 0) {
     return -1;
   }
   landing->saved[index] = true;
@@ -80,11 +80,11 @@ static void undo(struct landing *landing) {
   const nvtxa__private *private = landing->private;
   for (size_t i = 0; i < FILES; i++) {
     if (landing->moved[i] && !landing->saved[i]) {
-      unlinkat(private->stats, landing->names[i], 0);
+      unlinkat(private->parent, landing->names[i], 0);
     }
     if (landing->saved[i]) {
       char aside[NAME];
-      renameat(private->fd, saved_name(aside, i), private->stats, landing->names[i]);
+      renameat(private->fd, saved_name(aside, i), private->parent, landing->names[i]);
     }
   }
 }
@@ -107,17 +107,17 @@ static nvtxa_status move_all(struct landing *landing, nvtxa_error **reterr) {
       return failed(landing, "replace", i, reterr);
     }
   }
-  if (unlinkat(private->stats, landing->names[RECORD], 0) != 0 && errno != ENOENT) {
+  if (unlinkat(private->parent, landing->names[RECORD], 0) != 0 && errno != ENOENT) {
     return failed(landing, "replace", RECORD, reterr);
   }
   for (size_t i = 0; i < FILES; i++) {
-    if (renameat(private->fd, landing->names[i], private->stats, landing->names[i]) != 0) {
+    if (renameat(private->fd, landing->names[i], private->parent, landing->names[i]) != 0) {
       return failed(landing, "replace", i, reterr);
     }
     landing->moved[i] = true;
-    nvtxa__log_file(private->hooks, "wrote", private->shown_stats, landing->names[i]);
+    nvtxa__log_file(private->hooks, "wrote", private->shown_parent, landing->names[i]);
   }
-  if (fsync(private->stats) != 0 && errno != EINVAL) { /* some file systems cannot */
+  if (fsync(private->parent) != 0 && errno != EINVAL) { /* some file systems cannot */
     return failed(landing, "sync the directory with", RECORD, reterr);
   }
   return NVTXA_OK;
@@ -130,25 +130,25 @@ static void remove_other_naming(const struct landing *landing) {
       char file[NVTXA__REPORT_FILE];
       nvtxa__report_file(file, (nvtxa_report)report, naming);
       if (strcmp(file, landing->names[report]) != 0) {
-        unlinkat(landing->private->stats, file, 0);
+        unlinkat(landing->private->parent, file, 0);
       }
     }
   }
 }
 
-nvtxa_status nvtxa__land(const nvtxa__private *private, const nvtxa__record *record,
+nvtxa_status nvtxa__land(const nvtxa__private *private, const nvtxa__record *record, bool sync,
                          nvtxa_error **reterr) {
   struct landing landing = {
       .private = private,
       .names = {record->reports[NVTXA_REPORT_PUSHPOP_TRACE].file.data,
                 record->reports[NVTXA_REPORT_GPU_PROJ_TRACE].file.data, NVTXA__RECORD_FILE},
   };
-  for (size_t i = 0; i < NVTXA_REPORT_COUNT; i++) {
+  for (size_t i = 0; i < NVTXA_REPORT_COUNT && sync; i++) {
     if (sync_file(private->fd, landing.names[i]) != 0) {
       return failed(&landing, "sync", i, reterr);
     }
   }
-  char *shown_path = nvtxa__join(private->shown_stats, NVTXA__RECORD_FILE);
+  char *shown_path = nvtxa__join(private->shown_parent, NVTXA__RECORD_FILE);
   if (shown_path == NULL) {
     return nvtxa__out_of_memory(reterr);
   }
@@ -157,13 +157,13 @@ nvtxa_status nvtxa__land(const nvtxa__private *private, const nvtxa__record *rec
   if (status != NVTXA_OK) {
     return status;
   }
-  lock_stats(private->stats);
+  lock_stats(private->parent);
   status = move_all(&landing, reterr);
   if (status == NVTXA_OK) {
     remove_other_naming(&landing);
   } else {
     undo(&landing);
   }
-  flock(private->stats, LOCK_UN);
+  flock(private->parent, LOCK_UN);
   return status;
 }

@@ -21,7 +21,6 @@
 
 #include "export-internal.h"
 
-#define EXPORT_FILE "export.sqlite"
 
 enum { VERSION_LIMIT = 256 };
 
@@ -115,7 +114,7 @@ static nvtxa_status check(const nvtxa__nsys *nsys, const nvtxa__output *output,
   if (errnum != 0) {
     return nvtxa__fail(
         reterr, NVTXA_ERROR_IO,
-        &(nvtxa__where){.file = nsys->private->shown_stats,
+        &(nvtxa__where){.file = nsys->private->shown_parent,
                         .errnum = errnum,
                         .hint = "Free some space there, or analyse a copy elsewhere."},
         "the disk had no room left while nsys wrote to it, %s", doing);
@@ -156,7 +155,7 @@ static void version_line(void *user, const char *data, size_t length) {
   }
 }
 
-static nvtxa_status ask_version(nvtxa__nsys *nsys, nvtxa_error **reterr) {
+nvtxa_status nvtxa__nsys_ask_version(nvtxa__nsys *nsys, nvtxa_error **reterr) {
   const char *const argv[] = {nsys->child.program, "--version", NULL};
   struct version version = {&nsys->version, false};
   nvtxa__output output = {.line = version_line, .user = &version};
@@ -220,7 +219,7 @@ static nvtxa_status choose(nvtxa__nsys *nsys, const struct offers *offers, nvtxa
       nvtxa__report_name(report, NVTXA__NAMING_NEW), nvtxa__report_name(report, NVTXA__NAMING_OLD));
 }
 
-static nvtxa_status ask_reports(nvtxa__nsys *nsys, nvtxa_error **reterr) {
+nvtxa_status nvtxa__nsys_ask_reports(nvtxa__nsys *nsys, nvtxa_error **reterr) {
   static const char doing[] = "listing its reports";
   const char *const argv[] = {nsys->child.program, "stats", "--help-reports", NULL};
   struct offers offers = {0};
@@ -241,12 +240,6 @@ static nvtxa_status ask_reports(nvtxa__nsys *nsys, nvtxa_error **reterr) {
   return status != NVTXA_OK ? status : choose(nsys, &offers, NVTXA_REPORT_GPU_PROJ_TRACE, reterr);
 }
 
-nvtxa_status nvtxa__nsys_ask(nvtxa__nsys *nsys, nvtxa_error **reterr) {
-  nsys->subject = nsys->child.program;
-  nvtxa_status status = ask_version(nsys, reterr);
-  return status != NVTXA_OK ? status : ask_reports(nsys, reterr);
-}
-
 /* ---- the export ---- */
 
 /* The size of a regular file that nsys was to leave; -1: there is none; -2: it is something else.
@@ -263,7 +256,7 @@ nvtxa_status nvtxa__nsys_export(nvtxa__nsys *nsys, nvtxa_error **reterr) {
   static const char doing[] = "exporting the trace";
   const char *const argv[] = {nsys->child.program,      "export",
                               "--type=sqlite",          "--quiet=true",
-                              "--force-overwrite=true", ("--output=" EXPORT_FILE),
+                              "--force-overwrite=true", ("--output=" NVTXA__EXPORT_FILE),
                               nsys->trace_path,         NULL};
   nvtxa__output output = {0};
   nsys->subject = nsys->shown_trace;
@@ -272,7 +265,7 @@ nvtxa_status nvtxa__nsys_export(nvtxa__nsys *nsys, nvtxa_error **reterr) {
   if (status == NVTXA_OK) {
     status = check(nsys, &output, &result, doing, reterr);
   }
-  if (status == NVTXA_OK && left_file(nsys, EXPORT_FILE) <= 0) {
+  if (status == NVTXA_OK && left_file(nsys, NVTXA__EXPORT_FILE) <= 0) {
     status = failed(nsys, &output, &result, doing, "it left no SQLite export", reterr);
   }
   return status;
@@ -312,7 +305,7 @@ static nvtxa_status create_empty(const nvtxa__nsys *nsys, const char *file, nvtx
       openat(nsys->private->fd, file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (fd < 0) {
     return nvtxa__fail(reterr, NVTXA_ERROR_IO,
-                       &(nvtxa__where){.file = nsys->private->shown_stats, .errnum = errno},
+                       &(nvtxa__where){.file = nsys->private->shown_parent, .errnum = errno},
                        "cannot create %s", file);
   }
   nvtxa__close(&fd);
@@ -354,7 +347,7 @@ nvtxa_status nvtxa__nsys_report(nvtxa__nsys *nsys, nvtxa_report report, nvtxa_er
   const char *name = nvtxa__report_name(report, NVTXA__NAMING_NEW);
   const char *const argv[] = {
       nsys->child.program,      "stats",     option, "--format=csv", "--output=nsys",
-      "--force-overwrite=true", EXPORT_FILE, NULL};
+      "--force-overwrite=true", NVTXA__EXPORT_FILE, NULL};
   nvtxa__output output = {0};
   nvtxa__result result;
   snprintf(option, sizeof option, "--report=%s", nvtxa__report_name(report, nsys->naming[report]));

@@ -1,7 +1,7 @@
 /*
- * The private directory: a fresh one in stats/ for each export, in which nsys runs and writes. nsys
- * takes report scripts from its current directory, so that must be one that nobody else filled. It
- * lies in stats/ so that whole files can be renamed into place.
+ * The private directory: a fresh one for each export, in which nsys runs and writes. nsys takes
+ * report scripts from its current directory, so that must be one that nobody else filled. That of a
+ * run directory lies in its stats/ so that whole files can be renamed into place.
  *
  * A lock file in it is locked as long as its export lives. A directory whose lock can be had was
  * left by an export that was killed, and the next one removes it.
@@ -25,8 +25,8 @@ static const char probe_name[] = ".probe";
 enum { DEPTH = 32, PROBE = 1 << 16 };
 
 static const char write_hint[] =
-    "nsys needs a directory below stats/ to work in, and its reports land in stats/: make the run "
-    "directory writable and see that its disk has room, or analyse a copy.";
+    "A trace is exported in a directory of its own there, and reports land there: make it writable "
+    "and see that its disk has room, or work on a copy.";
 
 static nvtxa_status failed(const char *shown_stats, const char *doing, nvtxa_error **reterr) {
   return nvtxa__fail(reterr, NVTXA_ERROR_IO,
@@ -133,20 +133,20 @@ static int make_one(nvtxa__private *private) {
     return -1;
   }
   snprintf(private->name, sizeof private->name, "%s%016llx", prefix, (unsigned long long)random);
-  if (mkdirat(private->stats, private->name, 0700) != 0) {
+  if (mkdirat(private->parent, private->name, 0700) != 0) {
     private->name[0] = '\0';
     if (errno == ENOENT) {
-      nvtxa__close(&private->stats); /* another export, whose it was, failed and took it away */
+      nvtxa__close(&private->parent); /* another export, whose it was, failed and took it away */
     }
     return errno == EEXIST || errno == ENOENT ? 0 : -1;
   }
   private->fd =
-      openat(private->stats, private->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+      openat(private->parent, private->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   int made = private->fd < 0 ? (errno == ENOENT ? 0 : -1) : lock_own(private);
   if (made == 0) {
     nvtxa__close(&private->lock);
     nvtxa__close(&private->fd);
-    unlinkat(private->stats, private->name, AT_REMOVEDIR);
+    unlinkat(private->parent, private->name, AT_REMOVEDIR);
   }
   return made;
 }
@@ -156,11 +156,11 @@ static nvtxa_status open_stats(nvtxa__private *private, nvtxa_error **reterr) {
   struct stat info;
   private->new_stats = mkdirat(private->run, NVTXA__STATS_DIR, 0777) == 0;
   if (!private->new_stats && errno != EEXIST) {
-    return failed(private->shown_stats, "create the directory for the reports", reterr);
+    return failed(private->shown_parent, "create the directory for the reports", reterr);
   }
-  private->stats =
+  private->parent =
       openat(private->run, NVTXA__STATS_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (private->stats >= 0 || errno == ENOENT) { /* taken away by another export that failed */
+  if (private->parent >= 0 || errno == ENOENT) { /* taken away by another export that failed */
     return NVTXA_OK;
   }
   int errnum = errno;
@@ -168,54 +168,74 @@ static nvtxa_status open_stats(nvtxa__private *private, nvtxa_error **reterr) {
       !S_ISDIR(info.st_mode)) {
     return nvtxa__fail(
         reterr, NVTXA_ERROR_IO,
-        &(nvtxa__where){.file = private->shown_stats,
+        &(nvtxa__where){.file = private->shown_parent,
                         .hint = "Move it away; the reports need a directory of their own there."},
         S_ISLNK(info.st_mode) ? "this is a symbolic link, which is not followed for writing"
                               : "this is not a directory");
   }
   errno = errnum;
-  return failed(private->shown_stats, "open the directory for the reports", reterr);
+  return failed(private->shown_parent, "open the directory for the reports", reterr);
 }
 
-nvtxa_status nvtxa__private_make(nvtxa__private *private, int run, const char *shown_stats,
-                                 const nvtxa_hooks *hooks, nvtxa_error **reterr) {
-  *private = (nvtxa__private){
-      .run = run, .stats = -1, .fd = -1, .lock = -1, .shown_stats = shown_stats, .hooks = hooks};
+static nvtxa_status make(nvtxa__private *private, nvtxa_error **reterr) {
   nvtxa_status status = NVTXA_OK;
   int made = 0;
   for (int attempt = 0; attempt < 100 && made == 0; attempt++) {
-    if (private->stats < 0) {
+    if (private->parent < 0 && private->run >= 0) {
       status = open_stats(private, reterr);
       if (status != NVTXA_OK) {
         return status;
       }
     }
-    if (private->stats >= 0) {
-      remove_stale(private->stats, hooks);
+    if (private->parent >= 0) {
+      remove_stale(private->parent, private->hooks);
       made = make_one(private);
     }
   }
   if (made != 1) {
-    status = failed(shown_stats, "make a private directory for nsys here", reterr);
+    status = failed(private->shown_parent, "make a private directory here", reterr);
     nvtxa__private_remove(private);
   }
   return status;
+}
+
+nvtxa_status nvtxa__private_make(nvtxa__private *private, int run, const char *shown_stats,
+                                 const nvtxa_hooks *hooks, nvtxa_error **reterr) {
+  *private = (nvtxa__private){
+      .run = run, .parent = -1, .fd = -1, .lock = -1, .shown_parent = shown_stats, .hooks = hooks};
+  return make(private, reterr);
+}
+
+nvtxa_status nvtxa__private_make_in(nvtxa__private *private, const char *directory,
+                                    const nvtxa_hooks *hooks, nvtxa_error **reterr) {
+  *private = (nvtxa__private){
+      .run = -1, .fd = -1, .lock = -1, .shown_parent = directory, .hooks = hooks};
+  private->parent = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (private->parent < 0) {
+    return nvtxa__fail(reterr, NVTXA_ERROR_IO,
+                       &(nvtxa__where){.file = directory,
+                                       .errnum = errno,
+                                       .hint = "The SQLite export is made in this directory for the "
+                                               "time being: set TMPDIR to one that can be written."},
+                       "cannot open the directory for temporary files");
+  }
+  return make(private, reterr);
 }
 
 void nvtxa__private_remove(nvtxa__private *private) {
   if (private->fd >= 0) {
     remove_content(private->fd, 0);
   }
-  if (private->stats >= 0 && private->name[0] != '\0' &&
-      unlinkat(private->stats, private->name, AT_REMOVEDIR) != 0) {
-    nvtxa__log_file(private->hooks, "cannot remove", private->shown_stats, private->name);
+  if (private->parent >= 0 && private->name[0] != '\0' &&
+      unlinkat(private->parent, private->name, AT_REMOVEDIR) != 0) {
+    nvtxa__log_file(private->hooks, "cannot remove", private->shown_parent, private->name);
   }
   nvtxa__close(&private->lock);
   nvtxa__close(&private->fd);
   if (private->new_stats) {
     unlinkat(private->run, NVTXA__STATS_DIR, AT_REMOVEDIR); /* unless something landed there */
   }
-  nvtxa__close(&private->stats);
+  nvtxa__close(&private->parent);
 }
 
 int nvtxa__private_probe(const nvtxa__private *private) {

@@ -46,16 +46,24 @@ static json_t *reports_json(const nvtxa__record *record) {
   return reports;
 }
 
+static json_t *trace_json(const nvtxa__trace *trace) {
+  return trace->size_bytes < 0
+             ? json_null()
+             : json_pack("{s:s, s:I, s:I, s:s}", "path", NVTXA__TRACE_FILE, /**/
+                         "size_bytes", (json_int_t)trace->size_bytes,       /**/
+                         "modified_ns", (json_int_t)trace->modified_ns,     /**/
+                         "sha256", trace->sha256);
+}
+
 static json_t *record_json(const nvtxa__record *record) {
-  return json_pack("{s:i, s:o, s:o, s:{s:s, s:I, s:I, s:s}, s:o}",       /**/
-                   "schema_version", SCHEMA_VERSION,                     /**/
-                   "nsys_version", text_json(record->nsys_version),      /**/
-                   "nsys_path", text_json(record->nsys_path),            /**/
-                   "trace",                                              /**/
-                   "path", NVTXA__TRACE_FILE,                            /**/
-                   "size_bytes", (json_int_t)record->trace.size_bytes,   /**/
-                   "modified_ns", (json_int_t)record->trace.modified_ns, /**/
-                   "sha256", record->trace.sha256,                       /**/
+  return json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o}",                 /**/
+                   "schema_version", SCHEMA_VERSION,                           /**/
+                   "engine", nvtxa_engine_name(record->engine),                /**/
+                   "nsys_version", text_json(record->nsys_version),            /**/
+                   "nsys_path", text_json(record->nsys_path),                  /**/
+                   "export_schema_version", text_json(record->schema_version), /**/
+                   "export_product_version", text_json(record->product_version), /**/
+                   "trace", trace_json(&record->trace),                        /**/
                    "reports", reports_json(record));
 }
 
@@ -136,6 +144,10 @@ static bool take_integer(struct reading *reading, const json_t *value, const cha
 
 static bool take_trace(struct reading *reading, const json_t *value, nvtxa__trace *trace) {
   nvtxa_text digest;
+  if (json_is_null(value)) {
+    trace->size_bytes = -1;
+    return true;
+  }
   if (!json_is_object(value)) {
     return wrong(reading, "trace", "is not an object");
   }
@@ -181,6 +193,26 @@ static bool take_report(struct reading *reading, const json_t *reports, nvtxa_re
   return true;
 }
 
+/* Text or null. A key that is not there counts as null. */
+static bool take_text_or_null(struct reading *reading, const json_t *root, const char *key,
+                              nvtxa_text *ret) {
+  const json_t *value = json_object_get(root, key);
+  return value == NULL || json_is_null(value) || take_text(reading, value, key, ret);
+}
+
+static bool take_engine(struct reading *reading, const json_t *value, nvtxa_engine *ret) {
+  static const nvtxa_engine engines[] = {NVTXA_ENGINE_NSYS, NVTXA_ENGINE_NATIVE};
+  *ret = NVTXA_ENGINE_NSYS;
+  for (size_t i = 0; i < NVTXA__COUNT(engines) && value != NULL; i++) {
+    const char *name = nvtxa_engine_name(engines[i]);
+    if (json_is_string(value) && strcmp(json_string_value(value), name) == 0) {
+      *ret = engines[i];
+      return true;
+    }
+  }
+  return value == NULL || wrong(reading, "engine", "is neither \"nsys\" nor \"native\"");
+}
+
 static bool take_record(struct reading *reading, const json_t *root, nvtxa__record *record) {
   int64_t schema_version;
   const json_t *version = json_object_get(root, "nsys_version");
@@ -202,8 +234,14 @@ static bool take_record(struct reading *reading, const json_t *root, nvtxa__reco
     return false;
   }
   /* Where nsys was is for a person to read; nothing here depends on it. */
-  if (!json_is_string(json_object_get(root, "nsys_path"))) {
+  const json_t *nsys_path = json_object_get(root, "nsys_path");
+  if (!json_is_string(nsys_path) && !json_is_null(nsys_path)) {
     return wrong(reading, "nsys_path", "is not a string");
+  }
+  if (!take_engine(reading, json_object_get(root, "engine"), &record->engine) ||
+      !take_text_or_null(reading, root, "export_schema_version", &record->schema_version) ||
+      !take_text_or_null(reading, root, "export_product_version", &record->product_version)) {
+    return false;
   }
   return take_trace(reading, json_object_get(root, "trace"), &record->trace) &&
          take_report(reading, json_object_get(root, "reports"), NVTXA_REPORT_PUSHPOP_TRACE,

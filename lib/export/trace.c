@@ -171,11 +171,11 @@ nvtxa_status nvtxa__trace_identify(int fd, const char *shown_trace, const nvtxa_
   return nvtxa__sha256_fd(fd, shown_trace, hooks, trace->sha256, reterr);
 }
 
-nvtxa_status nvtxa__trace_check(int run, int fd, const char *shown_trace, const nvtxa__trace *trace,
-                                nvtxa_error **reterr) {
+nvtxa_status nvtxa__trace_check(int directory, const char *name, int fd, const char *shown_trace,
+                                const nvtxa__trace *trace, nvtxa_error **reterr) {
   struct stat named;
   struct stat open;
-  if (fstatat(run, NVTXA__TRACE_FILE, &named, 0) == 0 && fstat(fd, &open) == 0 &&
+  if (fstatat(directory, name, &named, 0) == 0 && fstat(fd, &open) == 0 &&
       named.st_dev == open.st_dev && named.st_ino == open.st_ino &&
       named.st_size == trace->size_bytes && modified_ns(&named) == trace->modified_ns) {
     return NVTXA_OK;

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "csv-internal.h"
-#include "export/export-internal.h"
 #include "ranges-internal.h"
 
 enum {
@@ -302,7 +301,7 @@ static nvtxa_status map_header(reader *r, nvtxa_error **reterr) {
   nvtxa_status status = NVTXA_OK;
   const nvtxa__csv_record *header = &r->record;
   r->layout.column_count = header->count;
-  r->layout.kinds = calloc(header->count, sizeof *r->layout.kinds);
+  r->layout.kinds = nvtxa__alloc_zero(header->count, sizeof *r->layout.kinds);
   if (r->layout.kinds == NULL) {
     return nvtxa__out_of_memory(reterr);
   }
@@ -444,7 +443,13 @@ static nvtxa_status add_gpu_row(reader *r, nvtxa_error **reterr) {
     return contradiction(r, GPU_OPERATIONS, "is negative", reterr);
   }
   if (!present[GPU_RANGE]) {
-    return nvtxa__builder_add_unattributed(r->builder, v[GPU_OPERATIONS])
+    nvtxa__unattributed more = {
+        .operations = v[GPU_OPERATIONS],
+        .start_ns = v[GPU_PROJECTED_START],
+        .thread = {v[GPU_PID], v[GPU_TID]},
+    };
+    return !__builtin_add_overflow(more.start_ns, v[GPU_PROJECTED_DURATION], &more.end_ns) &&
+                   nvtxa__builder_add_unattributed(r->builder, &more)
                ? NVTXA_OK
                : contradiction(r, GPU_OPERATIONS, "makes the sum pass 64 bits", reterr);
   }
@@ -550,12 +555,7 @@ nvtxa_status nvtxa_ranges_read_file(const char *path, nvtxa_report report,
                        "there is no such report");
   }
   if (status != NVTXA_OK) {
-    if (reterr != NULL) {
-      *reterr = cause;
-    } else {
-      nvtxa_error_free(cause);
-    }
-    return status;
+    return nvtxa__pass_on(reterr, status, cause);
   }
   nvtxa__log(own.hooks, NVTXA_LOG_INFO, "reading %s", path);
   status = read_report(&r, &own, ret_ranges, reterr);

@@ -1,19 +1,32 @@
-/*
- * Names: of the reports and their files under both of nsys's namings, and of paths in a run
- * directory.
- */
+/* Names: of the reports and their files under both of nsys's namings, and of paths. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "export-internal.h"
+#include "base-internal.h"
 
 static const char *const names[NVTXA_REPORT_COUNT][NVTXA__NAMING_COUNT] = {
     [NVTXA_REPORT_PUSHPOP_TRACE] = {"nvtx_pushpop_trace", "nvtxpptrace"},
     [NVTXA_REPORT_GPU_PROJ_TRACE] = {"nvtx_gpu_proj_trace", "nvtxgpuproj"},
 };
+
+const char *nvtxa_report_name(nvtxa_report report) {
+  return (unsigned)report < NVTXA_REPORT_COUNT ? names[report][NVTXA__NAMING_NEW] : NULL;
+}
+
+bool nvtxa_report_by_name(const char *name, nvtxa_report *ret_report) {
+  for (int report = 0; report < NVTXA_REPORT_COUNT; report++) {
+    for (int naming = 0; naming < NVTXA__NAMING_COUNT; naming++) {
+      if (name != NULL && strcmp(name, names[report][naming]) == 0) {
+        *ret_report = (nvtxa_report)report;
+        return true;
+      }
+    }
+  }
+  return false;
+}
 
 const char *nvtxa__report_name(nvtxa_report report, int naming) {
   return names[report][naming];

@@ -1,0 +1,254 @@
+/*
+ * `nvtxa stats`: an SQLite export, or a trace that nsys exports first, written as the reports that
+ * `nsys stats` makes of it.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <nvtxa/nvtxa.h>
+
+#include "cli.h"
+#include "output.h"
+#include "signals.h"
+#include "stats_options.h"
+#include "terminal.h"
+#include "text.h"
+
+/* What one call is made of; all released together. */
+struct work {
+  const stats_options *options;
+  nvtxa_hooks hooks;
+  char *paths[NVTXA_REPORT_COUNT]; /* NULL: standard output */
+  nvtxa_export *exported;
+  nvtxa_ranges *tables[NVTXA_REPORT_COUNT];
+};
+
+static bool ends_with(const char *text, const char *end) {
+  size_t length = strlen(text);
+  size_t end_length = strlen(end);
+  return length > end_length && strcmp(text + length - end_length, end) == 0;
+}
+
+static bool is_trace(const char *file) {
+  return ends_with(file, ".nsys-rep") || ends_with(file, ".qdrep");
+}
+
+/* ---- where the reports go ---- */
+
+static bool choose_path(struct work *work, size_t i) {
+  const stats_options *options = work->options;
+  const char *base = options->output;
+  size_t length = strlen(base);
+  if (strcmp(base, ".") == 0) {
+    const char *slash = strrchr(options->file, '/');
+    const char *dot = strrchr(options->file, '.');
+    base = options->file;
+    length = dot == NULL || (slash != NULL && dot < slash) ? strlen(base) : (size_t)(dot - base);
+  }
+  if (asprintf(&work->paths[i], "%.*s_%s.%s", (int)length, base, options->reports[i].name,
+               stats_format_name(options->format)) < 0) {
+    work->paths[i] = NULL;
+    cli_complain(NULL, NULL, "out of memory");
+    return false;
+  }
+  return true;
+}
+
+/* Before anything is read: what cannot be written, or must not be. */
+static bool check_path(const struct work *work, const char *path) {
+  struct stat info;
+  if (stat(path, &info) != 0) {
+    return true; /* that there is no such directory is said when it is written */
+  }
+  if (S_ISDIR(info.st_mode)) {
+    cli_complain(path, NULL, "a directory is in the way of the report");
+    return false;
+  }
+  if (!work->options->force_overwrite) {
+    cli_complain(path, "Give --force-overwrite to replace it, or another --output.",
+                 "the file is there already");
+    return false;
+  }
+  return true;
+}
+
+static bool choose_paths(struct work *work) {
+  if (strcmp(work->options->output, "-") == 0) {
+    return true;
+  }
+  for (size_t i = 0; i < work->options->count; i++) {
+    if (!choose_path(work, i) || !check_path(work, work->paths[i])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* ---- reading ---- */
+
+static nvtxa_status get_export(struct work *work, nvtxa_error **error) {
+  nvtxa_export_options options = NVTXA_EXPORT_OPTIONS_INIT;
+  const char *temporary = getenv("TMPDIR");
+  options.nsys = work->options->common.nsys;
+  options.environment = environ;
+  options.timeout_ns = work->options->common.timeout_ns;
+  options.hooks = &work->hooks;
+  options.temporary_directory = temporary != NULL && temporary[0] != '\0' ? temporary : NULL;
+  return nvtxa_export_trace(work->options->file, &options, &work->exported, error);
+}
+
+static nvtxa_status read_tables(struct work *work, nvtxa_error **error) {
+  nvtxa_ranges_options options = NVTXA_RANGES_OPTIONS_INIT;
+  const char *path = work->options->file;
+  bool wanted[NVTXA_REPORT_COUNT] = {false};
+  options.hooks = &work->hooks;
+  for (size_t i = 0; i < work->options->count; i++) {
+    wanted[work->options->reports[i].report] = true;
+  }
+  if (is_trace(path)) {
+    nvtxa_status status = get_export(work, error);
+    if (status != NVTXA_OK) {
+      return status;
+    }
+    path = nvtxa_export_sqlite_path(work->exported);
+  }
+  nvtxa_ranges **host = &work->tables[NVTXA_REPORT_PUSHPOP_TRACE];
+  nvtxa_ranges **gpu = &work->tables[NVTXA_REPORT_GPU_PROJ_TRACE];
+  return nvtxa_ranges_read_sqlite(path, &options, wanted[NVTXA_REPORT_PUSHPOP_TRACE] ? host : NULL,
+                                  wanted[NVTXA_REPORT_GPU_PROJ_TRACE] ? gpu : NULL, error);
+}
+
+/* ---- writing ---- */
+
+static int write_piece(void *user, const char *data, size_t length) {
+  return fwrite(data, 1, length, user) == length ? 0 : errno;
+}
+
+/* What a terminal would act on is escaped, line by line. */
+static nvtxa_status write_terminal(const nvtxa_ranges *ranges, const nvtxa_stats_options *options,
+                                   nvtxa_error **error) {
+  char *text = NULL;
+  size_t length = 0;
+  FILE *memory = open_memstream(&text, &length);
+  if (memory == NULL) {
+    return NVTXA_ERROR_OUT_OF_MEMORY;
+  }
+  nvtxa_status status = nvtxa_stats_write(ranges, options, write_piece, memory, error);
+  if (fclose(memory) != 0 && status == NVTXA_OK) {
+    status = NVTXA_ERROR_OUT_OF_MEMORY;
+  }
+  for (size_t at = 0; at < length && status == NVTXA_OK;) {
+    size_t part = strcspn(text + at, "\n\t");
+    part = part > length - at ? length - at : part;
+    cli_put_text(stdout, text + at, part);
+    at += part;
+    if (at < length) {
+      putchar(text[at] == '\0' ? ' ' : text[at]);
+      at++;
+    }
+  }
+  free(text);
+  return status;
+}
+
+static nvtxa_status write_one(const struct work *work, size_t i, nvtxa_error **error) {
+  nvtxa_stats_options options = NVTXA_STATS_OPTIONS_INIT;
+  const nvtxa_ranges *ranges = work->tables[work->options->reports[i].report];
+  options.format = work->options->format;
+  options.hooks = &work->hooks;
+  if (work->paths[i] != NULL) {
+    return nvtxa_stats_write_file(ranges, &options, work->paths[i], error);
+  }
+  if (i > 0) {
+    putchar('\n');
+  }
+  nvtxa_status status = isatty(STDOUT_FILENO) == 1
+                            ? write_terminal(ranges, &options, error)
+                            : nvtxa_stats_write(ranges, &options, write_piece, stdout, error);
+  return status;
+}
+
+static void announce(const struct work *work) {
+  for (size_t i = 0; i < work->options->count && work->paths[i] != NULL; i++) {
+    fputs("Wrote report: ", stdout);
+    cli_put_string(stdout, work->paths[i]);
+    fputs("\n", stdout);
+  }
+}
+
+/* ---- the whole ---- */
+
+static void print_warnings(const struct work *work) {
+  for (size_t i = 0; i < work->options->count; i++) {
+    const nvtxa_ranges *ranges = work->tables[work->options->reports[i].report];
+    for (size_t w = 0; w < nvtxa_ranges_warning_count(ranges); w++) {
+      cli_print_warning(nvtxa_ranges_warning(ranges, w).text);
+    }
+  }
+}
+
+static nvtxa_status write_all(const struct work *work, nvtxa_error **error) {
+  nvtxa_status status = NVTXA_OK;
+  for (size_t i = 0; i < work->options->count && status == NVTXA_OK; i++) {
+    status = write_one(work, i, error);
+  }
+  return status;
+}
+
+static int failed(const struct work *work, nvtxa_status status, const nvtxa_error *error) {
+  if (cli_interrupted) {
+    cli_complain(NULL, NULL, "interrupted");
+    return CLI_INTERRUPTED;
+  }
+  if (status == NVTXA_ERROR_IO && work->tables[work->options->reports[0].report] != NULL &&
+      work->paths[0] == NULL) {
+    cli_stdout_failed(nvtxa_error_errno(error));
+  } else if (error == NULL) {
+    cli_complain(NULL, NULL, "out of memory");
+  } else {
+    cli_print_error(error, NULL);
+  }
+  return CLI_FAILED;
+}
+
+static int run(struct work *work) {
+  nvtxa_error *error = NULL;
+  int result = CLI_DONE;
+  work->hooks.cancel = &cli_interrupted;
+  cli_terminal_watch(&work->hooks, work->options->common.verbosity,
+                     work->options->common.progress);
+  nvtxa_status status = read_tables(work, &error);
+  cli_terminal_clear();
+  if (status == NVTXA_OK) {
+    print_warnings(work);
+    status = write_all(work, &error);
+  }
+  if (status != NVTXA_OK) {
+    result = failed(work, status, error);
+  } else if (!work->options->common.quiet) {
+    announce(work);
+  }
+  nvtxa_error_free(error);
+  return result;
+}
+
+int cmd_stats(int argc, char **argv) {
+  stats_options options;
+  struct work work = {.options = &options, .hooks = NVTXA_HOOKS_INIT};
+  int status = stats_options_parse(&options, argc, argv);
+  if (status >= 0) {
+    return status;
+  }
+  cli_signals_catch();
+  status = choose_paths(&work) ? run(&work) : CLI_FAILED;
+  for (int report = 0; report < NVTXA_REPORT_COUNT; report++) {
+    nvtxa_ranges_unref(work.tables[report]);
+    free(work.paths[report]);
+  }
+  nvtxa_export_unref(work.exported);
+  return status;
+}

@@ -1,0 +1,52 @@
+/*
+ * The options that the subcommands which run nsys have in common.
+ */
+#ifndef NVTXA_CLI_COMMON_OPTIONS_H
+#define NVTXA_CLI_COMMON_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "terminal.h"
+
+typedef struct cli_common_options {
+  const char *command; /* what precedes --help in hints, such as "nvtxa analyze" */
+  const char *nsys;    /* NULL: the library's default */
+  bool quiet;
+  int verbosity;
+  int64_t timeout_ns; /* as the library has it: 0 is its default, below 0 no limit */
+  cli_progress progress;
+  bool progress_given;
+} cli_common_options;
+
+/* Values for getopt_long(). Those of a subcommand's own begin at CLI_OPTION_OWN. */
+enum { CLI_OPTION_NSYS = 256, CLI_OPTION_TIMEOUT, CLI_OPTION_PROGRESS, CLI_OPTION_OWN };
+
+/* Rows of a table for getopt_long(), and letters for it. */
+#define CLI_COMMON_LONG_OPTIONS                                   \
+  {"nsys", required_argument, NULL, CLI_OPTION_NSYS},             \
+      {"timeout", required_argument, NULL, CLI_OPTION_TIMEOUT},   \
+      {"quiet", no_argument, NULL, 'q'},                          \
+      {"verbose", no_argument, NULL, 'v'},                        \
+      {"progress", required_argument, NULL, CLI_OPTION_PROGRESS}, \
+      {"help", no_argument, NULL, 'h'},                           \
+      {"version", no_argument, NULL, 'V'},                        \
+  {                                                               \
+    NULL, 0, NULL, 0                                              \
+  }
+#define CLI_COMMON_LETTERS "qvhV"
+
+struct option;
+
+/* Take one that getopt_long() gave. Returns -1 to go on, or the exit status. `help` is printed for
+ * --help. */
+int cli_common_option(cli_common_options *common, int option, char *const *argv,
+                      const struct option *options, const char *help);
+
+/* When all are read. */
+void cli_common_end(cli_common_options *common);
+
+/* A value that must not be empty: -1, or the exit status. */
+int cli_text_option(const cli_common_options *common, const char **ret, const char *option);
+
+#endif

@@ -1,0 +1,245 @@
+/*
+ * A table made row by row, for the rows of a CSV report and for a caller's own.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ranges-internal.h"
+
+struct nvtxa_ranges_builder {
+  nvtxa_ranges *ranges; /* NULL once it was finished */
+  nvtxa_hierarchy hierarchy;
+  const char *file;      /* where the rows come from, or NULL */
+  size_t capacity;       /* of the columns, in rows */
+  int32_t *child_counts; /* declared, by row; -1 where not known */
+  nvtxa__table threads;  /* indexes of ranges->threads */
+  size_t thread_capacity;
+  uint32_t last_thread;  /* rows of a thread come in runs */
+  size_t replaced_count; /* rows whose name was not UTF-8 */
+  nvtxa__buffer replaced;
+};
+
+/* ---- building ---- */
+
+nvtxa_status nvtxa_ranges_builder_new(nvtxa_report report, const nvtxa_ranges_options *options,
+                                      nvtxa_ranges_builder **ret_builder, nvtxa_error **reterr) {
+  nvtxa_ranges_options own = NVTXA_RANGES_OPTIONS_INIT;
+  nvtxa_status status = nvtxa__options_copy(&own, sizeof own, options, reterr);
+  if (status != NVTXA_OK) {
+    return status;
+  }
+  if (ret_builder == NULL || (unsigned)report >= NVTXA_REPORT_COUNT ||
+      (unsigned)own.hierarchy > NVTXA_HIERARCHY_FROM_TIMES ||
+      (unsigned)own.quoting > NVTXA_QUOTING_NSYS) {
+    return nvtxa__invalid(reterr, "report, options or ret_builder");
+  }
+  nvtxa_ranges_builder *builder = calloc(1, sizeof *builder);
+  nvtxa_ranges *ranges = nvtxa__ranges_new(report);
+  if (builder == NULL || ranges == NULL) {
+    free(builder);
+    nvtxa__ranges_free(ranges);
+    return nvtxa__out_of_memory(reterr);
+  }
+  builder->ranges = ranges;
+  builder->hierarchy = own.hierarchy;
+  *ret_builder = builder;
+  return NVTXA_OK;
+}
+
+void nvtxa_ranges_builder_free(nvtxa_ranges_builder *builder) {
+  if (builder == NULL) {
+    return;
+  }
+  nvtxa__ranges_free(builder->ranges);
+  free(builder->child_counts);
+  nvtxa__table_free(&builder->threads);
+  nvtxa__buffer_free(&builder->replaced);
+  free(builder);
+}
+
+void nvtxa__builder_set_source(nvtxa_ranges_builder *builder, const char *file) {
+  builder->file = file;
+}
+
+bool nvtxa__builder_add_unattributed(nvtxa_ranges_builder *builder,
+                                     const nvtxa__unattributed *more) {
+  nvtxa__unattributed *sum = &builder->ranges->unattributed;
+  if (sum->operations == 0) {
+    *sum = *more;
+    return true;
+  }
+  sum->start_ns = more->start_ns < sum->start_ns ? more->start_ns : sum->start_ns;
+  sum->end_ns = more->end_ns > sum->end_ns ? more->end_ns : sum->end_ns;
+  return !__builtin_add_overflow(sum->operations, more->operations, &sum->operations);
+}
+
+/* Give every column room for `rows` rows. */
+static bool resize_columns(nvtxa_ranges_builder *builder, size_t rows) {
+  int32_t *counts = builder->child_counts;
+  if (builder->ranges->report == NVTXA_REPORT_PUSHPOP_TRACE) {
+    counts = realloc(counts, rows * sizeof *counts);
+    if (counts == NULL) {
+      return false;
+    }
+    builder->child_counts = counts;
+  }
+  if (nvtxa__ranges_resize(builder->ranges, rows) != 0) {
+    return false;
+  }
+  builder->capacity = rows;
+  return true;
+}
+
+static uint64_t hash_thread(const void *owner, uint32_t index) {
+  return nvtxa__hash(&((const nvtxa_ranges *)owner)->threads[index], sizeof(nvtxa__thread));
+}
+
+static bool intern_thread(nvtxa_ranges_builder *builder, nvtxa__thread thread, uint32_t *ret) {
+  nvtxa_ranges *ranges = builder->ranges;
+  if (ranges->thread_count > 0 && nvtxa__same_thread(ranges->threads[builder->last_thread], thread)) {
+    *ret = builder->last_thread;
+    return true;
+  }
+  if (nvtxa__table_reserve(&builder->threads, ranges->thread_count + 1, hash_thread, ranges) != 0) {
+    return false;
+  }
+  size_t slot;
+  uint32_t index =
+      nvtxa__table_first(&builder->threads, nvtxa__hash(&thread, sizeof thread), &slot);
+  while (index != NVTXA__NO_ITEM && !nvtxa__same_thread(ranges->threads[index], thread)) {
+    index = nvtxa__table_next(&builder->threads, &slot);
+  }
+  if (index == NVTXA__NO_ITEM) {
+    if (nvtxa__reserve(&ranges->threads, &builder->thread_capacity, ranges->thread_count + 1,
+                       sizeof *ranges->threads) != 0) {
+      return false;
+    }
+    index = (uint32_t)ranges->thread_count++;
+    ranges->threads[index] = thread;
+    nvtxa__table_put(&builder->threads, slot, index);
+  }
+  builder->last_thread = index;
+  *ret = index;
+  return true;
+}
+
+static bool intern_name(nvtxa_ranges_builder *builder, nvtxa_text name, uint32_t *ret) {
+  if (nvtxa__utf8_valid(name.data, name.length) != name.length) {
+    builder->replaced.length = 0;
+    if (name.length > SIZE_MAX / 3 ||
+        nvtxa__reserve(&builder->replaced.data, &builder->replaced.capacity, name.length * 3, 1) !=
+            0) {
+      return false;
+    }
+    name.length = nvtxa__utf8_replace(builder->replaced.data, name.data, name.length);
+    name.data = builder->replaced.data;
+    builder->replaced_count++;
+  }
+  return nvtxa__intern_add(&builder->ranges->names, name.data, name.length, ret) == 0;
+}
+
+nvtxa_status nvtxa__builder_add_row(nvtxa_ranges_builder *builder, const nvtxa_range *range,
+                                    int64_t declared_children, nvtxa_error **reterr) {
+  nvtxa_ranges *ranges = builder->ranges;
+  size_t row = ranges->count;
+  if (row == NVTXA__MAX_ROWS) {
+    return nvtxa__fail(reterr, NVTXA_ERROR_LIMIT, &(nvtxa__where){.file = builder->file},
+                       "more than %zu ranges, the limit for one report", NVTXA__MAX_ROWS);
+  }
+  nvtxa__thread thread = {range->process_id, range->thread_id};
+  if ((row == builder->capacity && !resize_columns(builder, row + row / 2 + 64)) ||
+      !intern_name(builder, range->name, &ranges->name[row]) ||
+      !intern_thread(builder, thread, &ranges->thread[row])) {
+    return nvtxa__out_of_memory(reterr);
+  }
+  ranges->range_id[row] = range->range_id;
+  ranges->parent_id[row] = range->parent_id;
+  ranges->parent[row] = range->has_parent ? NVTXA__UNKNOWN_PARENT : NVTXA__NO_PARENT;
+  ranges->start_ns[row] = range->start_ns;
+  ranges->duration_ns[row] = range->duration_ns;
+  ranges->open[row] = range->open;
+  if (ranges->report == NVTXA_REPORT_PUSHPOP_TRACE) {
+    ranges->child_total_ns[row] = range->child_total_ns;
+    builder->child_counts[row] =
+        declared_children > INT32_MAX ? INT32_MAX : (int32_t)declared_children;
+  } else {
+    if (nvtxa__intern_add(&ranges->styles, range->style.data, range->style.length,
+                          &ranges->style[row]) != 0) {
+      return nvtxa__out_of_memory(reterr);
+    }
+    ranges->projected_start_ns[row] = range->projected_start_ns;
+    ranges->projected_duration_ns[row] = range->projected_duration_ns;
+    ranges->gpu_operation_count[row] = range->gpu_operation_count;
+  }
+  ranges->count++;
+  return NVTXA_OK;
+}
+
+nvtxa_status nvtxa_ranges_builder_add(nvtxa_ranges_builder *builder, const nvtxa_range *range,
+                                      nvtxa_error **reterr) {
+  nvtxa_range own = NVTXA_RANGE_INIT;
+  int64_t end_ns;
+  if (builder == NULL || builder->ranges == NULL || range == NULL) {
+    return nvtxa__invalid(reterr, "builder (finished already?) or range");
+  }
+  nvtxa_status status = nvtxa__options_copy(&own, sizeof own, range, reterr);
+  if (status != NVTXA_OK) {
+    return status;
+  }
+  bool host = builder->ranges->report == NVTXA_REPORT_PUSHPOP_TRACE;
+  if (builder->hierarchy == NVTXA_HIERARCHY_FROM_TIMES) {
+    own.has_parent = false;
+    own.child_total_ns = 0;
+    own.exclusive_ns = own.duration_ns;
+  }
+  if (own.name.data == NULL || own.duration_ns < 0 || own.projected_duration_ns < 0 ||
+      own.gpu_operation_count < 0 ||
+      __builtin_add_overflow(own.start_ns, own.duration_ns, &end_ns) ||
+      __builtin_add_overflow(own.projected_start_ns, own.projected_duration_ns, &end_ns) ||
+      (host && own.exclusive_ns != own.duration_ns - own.child_total_ns)) {
+    return nvtxa__invalid(reterr, "a range without a name, or whose times contradict each other");
+  }
+  if (own.style.data == NULL) {
+    own.style = nvtxa__text("");
+  }
+  return nvtxa__builder_add_row(builder, &own, -1, reterr);
+}
+
+/* ---- finishing ---- */
+
+static void resolve_parents(nvtxa_ranges *ranges) {
+  for (size_t row = 0; row < ranges->count; row++) {
+    if (ranges->parent[row] != NVTXA__NO_PARENT) {
+      uint32_t parent =
+          nvtxa__ranges_find(ranges, ranges->threads[ranges->thread[row]], ranges->parent_id[row]);
+      ranges->parent[row] = parent == NVTXA__NO_PARENT ? NVTXA__UNKNOWN_PARENT : parent;
+    }
+  }
+}
+
+nvtxa_status nvtxa_ranges_builder_finish(nvtxa_ranges_builder *builder, nvtxa_ranges **ret_ranges,
+                                         nvtxa_error **reterr) {
+  if (builder == NULL || builder->ranges == NULL || ret_ranges == NULL) {
+    return nvtxa__invalid(reterr, "builder (finished already?) or ret_ranges");
+  }
+  nvtxa_ranges *ranges = builder->ranges;
+  nvtxa_status status = nvtxa__ranges_index(ranges, builder->file, reterr);
+  if (status == NVTXA_OK) {
+    resolve_parents(ranges);
+    status = nvtxa__hierarchy_set(ranges, builder->hierarchy, builder->child_counts, builder->file,
+                                  reterr);
+  }
+  if (status == NVTXA_OK && nvtxa__ranges_warn(ranges, builder->replaced_count) != 0) {
+    status = nvtxa__out_of_memory(reterr);
+  }
+  if (status == NVTXA_OK && ranges->count > 0) {
+    (void)resize_columns(builder, ranges->count); /* gives back what is spare, if it can */
+  }
+  builder->ranges = NULL;
+  if (status != NVTXA_OK) {
+    nvtxa__ranges_free(ranges);
+    return status;
+  }
+  *ret_ranges = ranges;
+  return NVTXA_OK;
+}

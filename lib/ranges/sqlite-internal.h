@@ -1,0 +1,85 @@
+/*
+ * What is read from an SQLite export: NVTX ranges (events.c) and the CUDA calls that launched GPU
+ * operations (launches.c). sqlite.c makes tables of them.
+ */
+#ifndef NVTXA_SQLITE_INTERNAL_H
+#define NVTXA_SQLITE_INTERNAL_H
+
+#include "database/database-internal.h"
+#include "nesting-internal.h"
+
+/* Of a serialized thread id: the process and the thread as nsys's reports have them, and what
+ * tells the processes of operations and of domains apart. */
+#define NVTXA__PID(global_tid)          ((global_tid) >> 24 & 0xFFFFFF)
+#define NVTXA__TID(global_tid)          ((global_tid)&0xFFFFFF)
+#define NVTXA__GLOBAL_PID(global_tid)   ((global_tid) & ~(int64_t)0xFFFFFF)
+#define NVTXA__DOMAIN_OWNER(global_tid) ((global_tid)&0x0000FFFFFF000000)
+
+/* Numbers for the 64-bit ids of threads or processes, from 0 in the order of first sight. */
+typedef struct nvtxa__numbering {
+  int64_t *ids;
+  size_t count;
+  size_t capacity;
+  nvtxa__table table;
+  uint32_t last; /* rows of one thread come in runs */
+} nvtxa__numbering;
+
+int nvtxa__number(nvtxa__numbering *numbering, int64_t id, uint32_t *ret); /* 0 or -1 */
+/* The number of an id, or NVTXA__NO_ITEM. */
+uint32_t nvtxa__number_of(nvtxa__numbering *numbering, int64_t id);
+void nvtxa__numbering_free(nvtxa__numbering *numbering);
+
+/* A time. False, and the row is refused, where a difference of two might not fit 64 bits. */
+bool nvtxa__row_time(nvtxa__row *row, size_t column, int64_t *ret);
+
+/* ---- events.c ---- */
+
+/* Flags of an event. */
+enum {
+  NVTXA__START_END = 1, /* a start/end range, else a push/pop range */
+  NVTXA__OPEN = 2,      /* without an end */
+  NVTXA__BACKWARD = 4   /* ended before it started: no length */
+};
+
+/* Flags of a name. */
+enum { NVTXA__NAME_REPLACED = 1, NVTXA__NAME_MISSING = 2 };
+
+/* Push/pop ranges, and start/end ranges that end on their own thread, in the order of the rows. */
+typedef struct nvtxa__events {
+  size_t count;
+  size_t capacity;
+  int64_t *row_id;
+  int64_t *start_ns;
+  int64_t *duration_ns;
+  uint32_t *thread; /* in `threads` */
+  uint32_t *name;   /* in `names` */
+  uint8_t *flags;
+  nvtxa__numbering threads; /* by serialized thread id */
+  nvtxa_text *names;        /* with the domain's: "domain:text" */
+  uint8_t *name_flags;
+  size_t name_count;
+  nvtxa__arena arena;      /* of the names */
+  int64_t last_push_ns;    /* last timestamp of push/pop ranges, where open ones end in their report */
+  int64_t last_ns;         /* and of all ranges, for the report of projections */
+  size_t start_end_count;
+} nvtxa__events;
+
+/* Open events have the duration 0; see nvtxa__events_end_open(). nvtxa__events_free() is due
+ * whatever comes of it. */
+nvtxa_status nvtxa__events_read(nvtxa__events *events, nvtxa__database *database,
+                                nvtxa_error **reterr);
+void nvtxa__events_free(nvtxa__events *events);
+
+/* ---- launches.c ---- */
+
+typedef struct nvtxa__launches {
+  nvtxa__operations operations;
+  nvtxa__calls calls;       /* their threads as numbers in `threads` */
+  nvtxa__numbering threads; /* by serialized thread id */
+} nvtxa__launches;
+
+nvtxa_status nvtxa__launches_read(nvtxa__launches *launches, nvtxa__database *database,
+                                  nvtxa_error **reterr);
+void nvtxa__launches_free(nvtxa__launches *launches);
+
+#endif

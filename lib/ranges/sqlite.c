@@ -1,0 +1,514 @@
+/*
+ * Both tables from an SQLite export. Ranges and launches are read at the same time, each over a
+ * connection of its own; then the ranges are put in order, nested and projected, and become rows.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sqlite-internal.h"
+
+typedef struct reading {
+  const char *path;
+  nvtxa_hooks hooks;
+  nvtxa__activity activity;
+  bool want_gpu;
+  nvtxa__events events;
+  nvtxa__export_versions versions;
+  /* The launches, read on another thread. */
+  nvtxa_hooks quiet; /* of the hooks, only cancelling */
+  nvtxa__launches launches;
+  nvtxa_status launches_status;
+  nvtxa_error *launches_error;
+  /* By event. */
+  uint32_t *parent;
+  nvtxa__projection projection;
+} reading;
+
+/* ---- reading ---- */
+
+static void read_launches(void *user) {
+  reading *r = user;
+  nvtxa__database database;
+  nvtxa_status status = nvtxa__database_open(&database, r->path, &r->quiet, NULL, &r->launches_error);
+  if (status == NVTXA_OK) {
+    status = nvtxa__launches_read(&r->launches, &database, &r->launches_error);
+  }
+  if (status == NVTXA_OK) {
+    status = nvtxa__database_check_unchanged(&database, &r->launches_error);
+  }
+  nvtxa__database_close(&database);
+  r->launches_status = status;
+}
+
+static nvtxa_status read_events(reading *r, nvtxa_error **reterr) {
+  nvtxa__database database;
+  nvtxa_status status = nvtxa__database_open(&database, r->path, &r->hooks, &r->activity, reterr);
+  if (status == NVTXA_OK) {
+    status = nvtxa__database_versions(&database, &r->versions, reterr);
+  }
+  if (status == NVTXA_OK) {
+    status = nvtxa__events_read(&r->events, &database, reterr);
+  }
+  if (status == NVTXA_OK) {
+    status = nvtxa__database_check_unchanged(&database, reterr);
+  }
+  nvtxa__database_close(&database);
+  return status;
+}
+
+static nvtxa_status read_all(reading *r, nvtxa_error **reterr) {
+  nvtxa__task task;
+  if (!r->want_gpu) {
+    return read_events(r, reterr);
+  }
+  nvtxa__task_start(&task, read_launches, r);
+  nvtxa_status status = read_events(r, reterr);
+  nvtxa__task_wait(&task);
+  if (status == NVTXA_OK && r->launches_status != NVTXA_OK) {
+    return nvtxa__pass_on(reterr, r->launches_status, r->launches_error);
+  }
+  nvtxa_error_free(r->launches_error);
+  return status;
+}
+
+/* ---- in order ---- */
+
+/* Of events that start together: the order of nsys's report. */
+static int compare_events(const void *a, const void *b, void *user) {
+  const nvtxa__events *events = user;
+  uint32_t x = *(const uint32_t *)a;
+  uint32_t y = *(const uint32_t *)b;
+  if (events->duration_ns[x] != events->duration_ns[y]) {
+    return events->duration_ns[x] < events->duration_ns[y] ? -1 : 1;
+  }
+  return (events->row_id[x] > events->row_id[y]) - (events->row_id[x] < events->row_id[y]);
+}
+
+/* Move the items of a column to where `order` has them; `spare` has room for all. */
+static void permute(void *column, size_t item_size, const uint32_t *order, size_t count,
+                    void *spare) {
+  const char *from = column;
+  char *to = spare;
+  for (size_t i = 0; i < count; i++) {
+    memcpy(to + i * item_size, from + order[i] * item_size, item_size);
+  }
+  memcpy(column, spare, count * item_size);
+}
+
+/* Give open events the end that nsys gives them. */
+static void end_open(size_t count, const uint8_t *flags, const int64_t *start_ns,
+                     int64_t *duration_ns, int64_t last_ns) {
+  for (size_t i = 0; i < count; i++) {
+    if (flags[i] & NVTXA__OPEN) {
+      duration_ns[i] = last_ns - start_ns[i];
+    }
+  }
+}
+
+static int sort_events(nvtxa__events *events) {
+  int result = -1;
+  uint32_t *order = nvtxa__alloc(events->count + 1, sizeof *order);
+  void *spare = NULL;
+  if (order == NULL) {
+    return -1;
+  }
+  bool sorted = true;
+  for (size_t i = 0; i < events->count; i++) {
+    order[i] = (uint32_t)i;
+  }
+  if (nvtxa__sort_by_time(order, events->count, events->start_ns, compare_events, events) != 0) {
+    goto out;
+  }
+  for (size_t i = 0; i < events->count && sorted; i++) {
+    sorted = order[i] == i;
+  }
+  if (!sorted) {
+    spare = nvtxa__alloc(events->count, sizeof(int64_t));
+    if (spare == NULL) {
+      goto out;
+    }
+    permute(events->row_id, sizeof *events->row_id, order, events->count, spare);
+    permute(events->start_ns, sizeof *events->start_ns, order, events->count, spare);
+    permute(events->duration_ns, sizeof *events->duration_ns, order, events->count, spare);
+    permute(events->thread, sizeof *events->thread, order, events->count, spare);
+    permute(events->name, sizeof *events->name, order, events->count, spare);
+    permute(events->flags, sizeof *events->flags, order, events->count, spare);
+  }
+  result = 0;
+out:
+  free(order);
+  free(spare);
+  return result;
+}
+
+/* ---- nested and projected ---- */
+
+static int project(reading *r, const nvtxa__intervals *intervals, const nvtxa__order *order,
+                   const bool *nested) {
+  nvtxa__launches *launches = &r->launches;
+  const nvtxa__numbering *threads = &r->events.threads;
+  uint32_t *call_thread = nvtxa__alloc(threads->count + 1, sizeof *call_thread);
+  if (call_thread == NULL) {
+    return -1;
+  }
+  for (size_t t = 0; t < threads->count; t++) {
+    call_thread[t] = nvtxa__number_of(&launches->threads, threads->ids[t]);
+  }
+  launches->calls.thread_count = launches->threads.count;
+  int result = nvtxa__project(&r->projection, intervals, order, r->parent, nested, call_thread,
+                              &launches->calls, &launches->operations);
+  free(call_thread);
+  if (result == 0 && r->projection.outside.operations > 0) {
+    uint32_t thread = launches->calls.thread[r->projection.outside_call];
+    int64_t global_tid = launches->threads.ids[thread];
+    r->projection.outside.thread = (nvtxa__thread){NVTXA__PID(global_tid), NVTXA__TID(global_tid)};
+  }
+  return result;
+}
+
+static int nest_and_project(reading *r) {
+  nvtxa__events *events = &r->events;
+  nvtxa__intervals intervals = {events->count,    events->threads.count, events->thread,
+                                events->start_ns, events->duration_ns,   events->row_id};
+  nvtxa__order order = {NULL, NULL};
+  bool *nested = nvtxa__alloc_zero(intervals.thread_count + 1, sizeof *nested);
+  r->parent = nvtxa__alloc(events->count + 1, sizeof *r->parent);
+  int result = nested == NULL || r->parent == NULL ? -1 : 0;
+  if (result == 0) {
+    result = nvtxa__order_intervals(&order, &intervals);
+  }
+  if (result == 0) {
+    result = nvtxa__find_parents(&intervals, &order, r->parent, nested);
+  }
+  if (result == 0 && r->want_gpu) {
+    result = project(r, &intervals, &order, nested);
+  }
+  nvtxa__order_free(&order);
+  free(nested);
+  return result;
+}
+
+/* ---- rows ---- */
+
+/* The numbers of the events' names in a table, given as they are met. */
+typedef struct naming {
+  const nvtxa__events *events;
+  nvtxa_ranges *ranges;
+  uint32_t *number; /* by name of the events */
+  size_t replaced;
+  size_t missing;
+} naming;
+
+static int naming_begin(naming *n, const nvtxa__events *events, nvtxa_ranges *ranges) {
+  *n = (naming){.events = events, .ranges = ranges};
+  n->number = nvtxa__alloc(events->name_count + 1, sizeof *n->number);
+  if (n->number != NULL) {
+    memset(n->number, 0xFF, (events->name_count + 1) * sizeof *n->number);
+  }
+  return n->number == NULL ? -1 : 0;
+}
+
+static int give_name(naming *n, uint32_t name, uint32_t *ret) {
+  uint8_t flags = n->events->name_flags[name];
+  n->replaced += (flags & NVTXA__NAME_REPLACED) != 0;
+  n->missing += (flags & NVTXA__NAME_MISSING) != 0;
+  if (n->number[name] == UINT32_MAX) {
+    nvtxa_text text = n->events->names[name];
+    if (nvtxa__intern_add(&n->ranges->names, text.data, text.length, &n->number[name]) != 0) {
+      return -1;
+    }
+  }
+  *ret = n->number[name];
+  return 0;
+}
+
+static int copy_threads(nvtxa_ranges *ranges, const nvtxa__numbering *threads) {
+  ranges->threads = nvtxa__alloc(threads->count + 1, sizeof *ranges->threads);
+  if (ranges->threads == NULL) {
+    return -1;
+  }
+  for (size_t t = 0; t < threads->count; t++) {
+    ranges->threads[t] =
+        (nvtxa__thread){NVTXA__PID(threads->ids[t]), NVTXA__TID(threads->ids[t])};
+  }
+  ranges->thread_count = threads->count;
+  return 0;
+}
+
+static int warn(const reading *r, nvtxa_ranges *ranges, const naming *n, size_t backward) {
+  const char *report = nvtxa__report_name(ranges->report, NVTXA__NAMING_NEW);
+  if (nvtxa__ranges_warn(ranges, n->replaced) != 0) {
+    return -1;
+  }
+  if (backward > 0 &&
+      nvtxa__warn(&ranges->warnings, NVTXA_WARNING_BACKWARD_RANGES,
+                  "%zu range%s of %s ended before %s started, by the export's clock; they have no "
+                  "length and count in no summary.",
+                  backward, backward == 1 ? "" : "s", report, backward == 1 ? "it" : "they") != 0) {
+    return -1;
+  }
+  if (n->missing > 0 &&
+      nvtxa__warn(&ranges->warnings, NVTXA_WARNING_NAMES_MISSING,
+                  "The names of %zu range%s of %s are not in the export's StringIds; the text "
+                  "beside was taken, or none.",
+                  n->missing, n->missing == 1 ? "" : "s", report) != 0) {
+    return -1;
+  }
+  /* Of the export as a whole: said with the host ranges. */
+  if (ranges->report == NVTXA_REPORT_PUSHPOP_TRACE && !nvtxa__schema_is_known(r->versions.schema)) {
+    return r->versions.schema[0] == '\0'
+               ? nvtxa__warn(&ranges->warnings, NVTXA_WARNING_SQLITE_SCHEMA,
+                             "The SQLite export does not say which schema it follows; reading it "
+                             "is validated for schema 3.")
+               : nvtxa__warn(&ranges->warnings, NVTXA_WARNING_SQLITE_SCHEMA,
+                             "The SQLite export follows schema %s; reading it is validated for "
+                             "schema 3.",
+                             r->versions.schema);
+  }
+  return 0;
+}
+
+/* ---- GPU-projected ranges ---- */
+
+typedef struct by_projection {
+  const nvtxa__projection *projection;
+  const int64_t *row_id;
+} by_projection;
+
+/* Of projections that start together. */
+static int compare_projections(const void *a, const void *b, void *user) {
+  const by_projection *by = user;
+  uint32_t x = *(const uint32_t *)a;
+  uint32_t y = *(const uint32_t *)b;
+  const int64_t *end_ns = by->projection->end_ns;
+  if (end_ns[x] != end_ns[y]) {
+    return end_ns[x] > end_ns[y] ? -1 : 1;
+  }
+  return (by->row_id[x] > by->row_id[y]) - (by->row_id[x] < by->row_id[y]);
+}
+
+static int fill_gpu(const reading *r, nvtxa_ranges *gpu, naming *n, const uint32_t *rows,
+                    uint32_t *row_of) {
+  const nvtxa__events *events = &r->events;
+  const nvtxa__projection *p = &r->projection;
+  uint32_t styles[2];
+  if (nvtxa__intern_add(&gpu->styles, "PushPop", 7, &styles[0]) != 0 ||
+      nvtxa__intern_add(&gpu->styles, "StartEnd", 8, &styles[1]) != 0) {
+    return -1;
+  }
+  for (size_t row = 0; row < gpu->count; row++) {
+    row_of[rows[row]] = (uint32_t)row;
+  }
+  for (size_t row = 0; row < gpu->count; row++) {
+    uint32_t event = rows[row];
+    uint32_t parent = r->parent[event];
+    if (give_name(n, events->name[event], &gpu->name[row]) != 0) {
+      return -1;
+    }
+    gpu->thread[row] = events->thread[event];
+    gpu->range_id[row] = events->row_id[event];
+    /* What encloses a projected range encloses its calls, and is projected as well. */
+    gpu->parent[row] = parent == NVTXA__NO_PARENT ? NVTXA__NO_PARENT : row_of[parent];
+    gpu->parent_id[row] = parent == NVTXA__NO_PARENT ? 0 : events->row_id[parent];
+    gpu->start_ns[row] = events->start_ns[event];
+    gpu->duration_ns[row] = events->duration_ns[event];
+    gpu->open[row] = (events->flags[event] & (NVTXA__OPEN | NVTXA__BACKWARD)) != 0;
+    gpu->style[row] = styles[(events->flags[event] & NVTXA__START_END) != 0];
+    gpu->projected_start_ns[row] = p->start_ns[event];
+    gpu->projected_duration_ns[row] = p->end_ns[event] - p->start_ns[event];
+    gpu->gpu_operation_count[row] = p->operations[event];
+  }
+  return 0;
+}
+
+static nvtxa_status make_gpu(const reading *r, nvtxa_ranges **ret_gpu, nvtxa_error **reterr) {
+  const nvtxa__events *events = &r->events;
+  nvtxa_ranges *gpu = nvtxa__ranges_new(NVTXA_REPORT_GPU_PROJ_TRACE);
+  naming n = {.number = NULL};
+  by_projection by = {&r->projection, events->row_id};
+  uint32_t *rows = nvtxa__alloc(events->count + 1, sizeof *rows);
+  uint32_t *row_of = nvtxa__alloc(events->count + 1, sizeof *row_of);
+  nvtxa_status status = NVTXA_OK;
+  int result = -1;
+  if (gpu == NULL || rows == NULL || row_of == NULL || naming_begin(&n, events, gpu) != 0 ||
+      copy_threads(gpu, &events->threads) != 0) {
+    goto out;
+  }
+  for (size_t i = 0; i < events->count; i++) {
+    rows[gpu->count] = (uint32_t)i;
+    gpu->count += r->projection.operations[i] > 0;
+  }
+  gpu->unattributed = r->projection.outside;
+  if (nvtxa__sort_by_time(rows, gpu->count, r->projection.start_ns, compare_projections, &by) ==
+          0 &&
+      nvtxa__ranges_resize(gpu, gpu->count + 1) == 0 && fill_gpu(r, gpu, &n, rows, row_of) == 0) {
+    status = nvtxa__ranges_index(gpu, r->path, reterr);
+    result = status == NVTXA_OK ? warn(r, gpu, &n, 0) : 0;
+  }
+out:
+  free(n.number);
+  free(rows);
+  free(row_of);
+  if (result != 0) {
+    status = nvtxa__out_of_memory(reterr);
+  }
+  if (status != NVTXA_OK) {
+    nvtxa__ranges_free(gpu);
+    return status;
+  }
+  *ret_gpu = gpu;
+  return NVTXA_OK;
+}
+
+/* ---- host ranges ---- */
+
+/* Leave the push/pop ranges alone. Their parents must be found anew. */
+static void drop_start_end(nvtxa__events *events) {
+  size_t count = 0;
+  for (size_t i = 0; i < events->count; i++) {
+    if (!(events->flags[i] & NVTXA__START_END)) {
+      events->row_id[count] = events->row_id[i];
+      events->start_ns[count] = events->start_ns[i];
+      events->duration_ns[count] = events->duration_ns[i];
+      events->thread[count] = events->thread[i];
+      events->name[count] = events->name[i];
+      events->flags[count] = events->flags[i];
+      count++;
+    }
+  }
+  events->count = count;
+  end_open(count, events->flags, events->start_ns, events->duration_ns, events->last_push_ns);
+}
+
+/* The events' columns become the table's. */
+static int move_columns(nvtxa__events *events, nvtxa_ranges *host) {
+  host->count = events->count;
+  host->thread = events->thread;
+  host->range_id = events->row_id;
+  host->start_ns = events->start_ns;
+  host->duration_ns = events->duration_ns;
+  host->name = events->name;
+  events->thread = NULL;
+  events->row_id = NULL;
+  events->start_ns = NULL;
+  events->duration_ns = NULL;
+  events->name = NULL;
+  return nvtxa__ranges_resize(host, host->count + 1);
+}
+
+static nvtxa_status make_host(reading *r, nvtxa_ranges **ret_host, nvtxa_error **reterr) {
+  nvtxa__events *events = &r->events;
+  nvtxa_ranges *host = nvtxa__ranges_new(NVTXA_REPORT_PUSHPOP_TRACE);
+  naming n = {.number = NULL};
+  size_t backward = 0;
+  bool alone = events->start_end_count == 0;
+  nvtxa_status status = NVTXA_OK;
+  int result = -1;
+  if (!alone) {
+    drop_start_end(events);
+  }
+  if (host == NULL || naming_begin(&n, events, host) != 0 ||
+      copy_threads(host, &events->threads) != 0 || move_columns(events, host) != 0) {
+    goto out;
+  }
+  for (size_t row = 0; row < host->count; row++) {
+    if (give_name(&n, host->name[row], &host->name[row]) != 0) {
+      goto out;
+    }
+    host->open[row] = (events->flags[row] & NVTXA__OPEN) != 0;
+    host->parent[row] = NVTXA__NO_PARENT;
+    backward += (events->flags[row] & NVTXA__BACKWARD) != 0;
+  }
+  status = nvtxa__ranges_index(host, r->path, reterr);
+  if (status == NVTXA_OK) {
+    status = alone ? nvtxa__hierarchy_adopt(host, r->parent, r->path, reterr)
+                   : nvtxa__hierarchy_set(host, NVTXA_HIERARCHY_FROM_TIMES, NULL, r->path, reterr);
+  }
+  result = status == NVTXA_OK ? warn(r, host, &n, backward) : 0;
+  /* Not measured either, but warned of apart from those that never ended. */
+  for (size_t row = 0; row < host->count; row++) {
+    host->open[row] = host->open[row] || (events->flags[row] & NVTXA__BACKWARD) != 0;
+  }
+out:
+  free(n.number);
+  if (result != 0) {
+    status = nvtxa__out_of_memory(reterr);
+  }
+  if (status != NVTXA_OK) {
+    nvtxa__ranges_free(host);
+    return status;
+  }
+  *ret_host = host;
+  return NVTXA_OK;
+}
+
+/* ---- both ---- */
+
+static nvtxa_status compute(reading *r, nvtxa_ranges **ret_host, nvtxa_ranges **ret_gpu,
+                            nvtxa_error **reterr) {
+  nvtxa__events *events = &r->events;
+  nvtxa_status status = NVTXA_OK;
+  if (events->last_ns != INT64_MIN) {
+    end_open(events->count, events->flags, events->start_ns, events->duration_ns, events->last_ns);
+  }
+  if (sort_events(events) != 0 || nest_and_project(r) != 0) {
+    return nvtxa__out_of_memory(reterr);
+  }
+  nvtxa__launches_free(&r->launches);
+  if (nvtxa__cancelled(&r->hooks)) {
+    return nvtxa__cancel_error(reterr);
+  }
+  if (ret_gpu != NULL) {
+    status = make_gpu(r, ret_gpu, reterr);
+  }
+  nvtxa__projection_free(&r->projection);
+  if (status == NVTXA_OK && ret_host != NULL) {
+    status = make_host(r, ret_host, reterr);
+  }
+  return status;
+}
+
+nvtxa_status nvtxa_ranges_read_sqlite(const char *path, const nvtxa_ranges_options *options,
+                                      nvtxa_ranges **ret_host, nvtxa_ranges **ret_gpu,
+                                      nvtxa_error **reterr) {
+  nvtxa_ranges_options own = NVTXA_RANGES_OPTIONS_INIT;
+  reading r = {.path = path,
+               .hooks = NVTXA_HOOKS_INIT,
+               .quiet = NVTXA_HOOKS_INIT,
+               .want_gpu = ret_gpu != NULL};
+  nvtxa_ranges *host = NULL;
+  nvtxa_ranges *gpu = NULL;
+  nvtxa_status status = nvtxa__options_copy(&own, sizeof own, options, reterr);
+  if (status == NVTXA_OK) {
+    status = nvtxa__options_copy(&r.hooks, sizeof r.hooks, own.hooks, reterr);
+  }
+  if (status != NVTXA_OK) {
+    return status;
+  }
+  if (path == NULL || (ret_host == NULL && ret_gpu == NULL)) {
+    return nvtxa__invalid(reterr, "path, or neither table is wanted");
+  }
+  r.quiet.cancel = r.hooks.cancel;
+  nvtxa__log(&r.hooks, NVTXA_LOG_INFO, "reading %s", path);
+  nvtxa__activity_start(&r.activity, &r.hooks, "reading the SQLite export");
+  status = read_all(&r, reterr);
+  if (status == NVTXA_OK) {
+    status = compute(&r, ret_host == NULL ? NULL : &host, ret_gpu == NULL ? NULL : &gpu, reterr);
+  }
+  nvtxa__events_free(&r.events);
+  nvtxa__launches_free(&r.launches);
+  nvtxa__projection_free(&r.projection);
+  free(r.parent);
+  if (status != NVTXA_OK) {
+    nvtxa__ranges_free(host);
+    nvtxa__ranges_free(gpu);
+    return status;
+  }
+  if (ret_host != NULL) {
+    *ret_host = host;
+  }
+  if (ret_gpu != NULL) {
+    *ret_gpu = gpu;
+  }
+  return NVTXA_OK;
+}

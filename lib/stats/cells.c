@@ -1,0 +1,186 @@
+/* Cells in CSV, TSV or JSON, written in large blocks. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stats-internal.h"
+
+enum { BLOCK = 1 << 18, FIXED = 64 };
+
+/* ---- blocks ---- */
+
+static void flush(nvtxa__cells *cells) {
+  if (cells->status == NVTXA_OK && cells->used > 0) {
+    cells->errnum = cells->write(cells->user, cells->block, cells->used);
+    cells->status = cells->errnum != 0             ? NVTXA_ERROR_IO
+                    : nvtxa__cancelled(cells->hooks) ? NVTXA_ERROR_CANCELLED
+                                                     : NVTXA_OK;
+  }
+  cells->used = 0;
+}
+
+/* Where `length` <= FIXED bytes can go; the caller adds to `used` what it took. */
+static char *room(nvtxa__cells *cells) {
+  if (cells->used > BLOCK - FIXED) {
+    flush(cells);
+  }
+  return cells->block + cells->used;
+}
+
+static void put(nvtxa__cells *cells, const char *data, size_t length) {
+  while (length > BLOCK - cells->used) {
+    size_t part = BLOCK - cells->used;
+    memcpy(cells->block + cells->used, data, part);
+    cells->used = BLOCK;
+    data += part;
+    length -= part;
+    flush(cells);
+  }
+  memcpy(cells->block + cells->used, data, length);
+  cells->used += length;
+}
+
+static void put_string(nvtxa__cells *cells, const char *string) {
+  put(cells, string, strlen(string));
+}
+
+/* ---- texts ---- */
+
+static void put_json_character(nvtxa__cells *cells, unsigned char c) {
+  static const char digits[] = "0123456789abcdef";
+  char escape[] = {'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15]};
+  switch (c) {
+    case '"':
+    case '\\':
+      escape[1] = (char)c;
+      put(cells, escape, 2);
+      break;
+    case '\n':
+      put(cells, "\\n", 2);
+      break;
+    case '\t':
+      put(cells, "\\t", 2);
+      break;
+    default:
+      put(cells, escape, sizeof escape);
+      break;
+  }
+}
+
+/* With `special` characters written otherwise: doubled in CSV, escaped in JSON. */
+static void put_escaped(nvtxa__cells *cells, nvtxa_text text) {
+  bool json = cells->format == NVTXA_STATS_JSON;
+  size_t done = 0;
+  for (size_t i = 0; i < text.length; i++) {
+    unsigned char c = (unsigned char)text.data[i];
+    if (json && (c < 0x20 || c == '"' || c == '\\' || c == 0x7F)) {
+      put(cells, text.data + done, i - done);
+      put_json_character(cells, c);
+      done = i + 1;
+    } else if (!json && c == '"') {
+      put(cells, text.data + done, i + 1 - done);
+      done = i; /* once more */
+    }
+  }
+  put(cells, text.data + done, text.length - done);
+}
+
+bool nvtxa__cell_is_quoted(const nvtxa__cells *cells, nvtxa_text text) {
+  if (cells->format == NVTXA_STATS_JSON) {
+    return true;
+  }
+  for (size_t i = 0; i < text.length; i++) {
+    char c = text.data[i];
+    if (c == cells->separator || c == '"' || c == '\n' || c == '\r') {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* ---- cells ---- */
+
+/* What stands before a cell. */
+static void begin_cell(nvtxa__cells *cells) {
+  if (cells->format == NVTXA_STATS_JSON) {
+    put_string(cells, cells->column == 0 ? (cells->any_row ? ",\n  {\n    \"" : "\n  {\n    \"")
+                                         : ",\n    \"");
+    put_string(cells, cells->columns[cells->column]);
+    put_string(cells, "\": ");
+  } else if (cells->column > 0) {
+    *room(cells) = cells->separator;
+    cells->used++;
+  }
+  cells->column++;
+}
+
+void nvtxa__cell_integer(nvtxa__cells *cells, int64_t value) {
+  begin_cell(cells);
+  char *out = room(cells);
+  cells->used += nvtxa__put_integer(out, value);
+}
+
+void nvtxa__cell_plain(nvtxa__cells *cells, const char *data, size_t length) {
+  const char *quote = cells->format == NVTXA_STATS_JSON ? "\"" : "";
+  begin_cell(cells);
+  put_string(cells, quote);
+  put(cells, data, length);
+  put_string(cells, quote);
+}
+
+void nvtxa__cell_empty(nvtxa__cells *cells) {
+  nvtxa__cell_plain(cells, "", 0);
+}
+
+void nvtxa__cell_text(nvtxa__cells *cells, nvtxa_text text, bool quoted, size_t dashes) {
+  begin_cell(cells);
+  if (quoted) {
+    put(cells, "\"", 1);
+  }
+  for (size_t i = 0; i < dashes; i++) {
+    put(cells, "--", 2);
+  }
+  if (quoted) {
+    put_escaped(cells, text);
+    put(cells, "\"", 1);
+  } else {
+    put(cells, text.data, text.length);
+  }
+}
+
+void nvtxa__cells_end_row(nvtxa__cells *cells) {
+  put_string(cells, cells->format == NVTXA_STATS_JSON ? "\n  }" : "\n");
+  cells->column = 0;
+  cells->any_row = true;
+}
+
+/* ---- the whole ---- */
+
+void nvtxa__cells_begin(nvtxa__cells *cells, const char *const *columns, size_t count) {
+  cells->columns = columns;
+  cells->separator = cells->format == NVTXA_STATS_TSV ? '\t' : ',';
+  cells->block = malloc(BLOCK);
+  if (cells->block == NULL) {
+    cells->status = NVTXA_ERROR_OUT_OF_MEMORY;
+    return;
+  }
+  if (cells->format == NVTXA_STATS_JSON) {
+    put_string(cells, "[");
+    return;
+  }
+  for (size_t i = 0; i < count; i++) {
+    nvtxa__cell_plain(cells, columns[i], strlen(columns[i]));
+  }
+  nvtxa__cells_end_row(cells);
+}
+
+void nvtxa__cells_end(nvtxa__cells *cells) {
+  if (cells->block != NULL) {
+    if (cells->format == NVTXA_STATS_JSON) {
+      put_string(cells, cells->any_row ? "\n]\n" : "]\n");
+    }
+    flush(cells);
+  }
+  free(cells->block);
+  cells->block = NULL;
+}
