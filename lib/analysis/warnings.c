@@ -42,9 +42,14 @@ static const char *list_families(char buffer[64]) {
   return buffer;
 }
 
+/* Of nsys's reports only: how they look and what is wrong in them depends on the version. */
 static int warn_of_version(nvtxa_analysis *analysis) {
   char families[64];
   nvtxa_text version = {NULL, 0};
+  if (analysis->exported != NULL &&
+      nvtxa_export_engine(analysis->exported) == NVTXA_ENGINE_NATIVE) {
+    return 0;
+  }
   if (analysis->exported != NULL) {
     version = nvtxa_export_nsys_version(analysis->exported);
   }
@@ -246,6 +251,8 @@ static int copy_reports_warnings(nvtxa_analysis *analysis) {
   static const nvtxa_warning_kind kinds[] = {
       NVTXA_WARNING_PARENTS_RECOMPUTED,    NVTXA_WARNING_ROWS_MISSING, NVTXA_WARNING_BYTES_REPLACED,
       NVTXA_WARNING_UNATTRIBUTED_GPU_WORK, NVTXA_WARNING_OPEN_RANGES,
+      NVTXA_WARNING_BACKWARD_RANGES,       NVTXA_WARNING_NAMES_MISSING,
+      NVTXA_WARNING_SQLITE_SCHEMA,
   };
   const nvtxa_ranges *const tables[] = {analysis->host, analysis->gpu};
   for (size_t k = 0; k < NVTXA__COUNT(kinds); k++) {

@@ -107,10 +107,6 @@ static inline int64_t nvtxa__row_id(const nvtxa__row *row) {
   return sqlite3_value_int64(row->cells[0]);
 }
 
-static inline bool nvtxa__row_is_null(const nvtxa__row *row, size_t column) {
-  return sqlite3_value_type(row->cells[column + 1]) == SQLITE_NULL;
-}
-
 /* An integer; a number that is stored as a real one is taken where nothing is lost. False: refused.
  */
 static inline bool nvtxa__row_integer(nvtxa__row *row, size_t column, int64_t *ret) {
@@ -125,8 +121,13 @@ static inline bool nvtxa__row_integer(nvtxa__row *row, size_t column, int64_t *r
 /* The same, or *ret_has is false for NULL. */
 static inline bool nvtxa__row_integer_or_null(nvtxa__row *row, size_t column, bool *ret_has,
                                               int64_t *ret) {
-  *ret_has = !nvtxa__row_is_null(row, column);
-  return !*ret_has || nvtxa__row_integer(row, column, ret);
+  int type = sqlite3_value_type(row->cells[column + 1]);
+  *ret_has = type != SQLITE_NULL;
+  if (type == SQLITE_INTEGER) {
+    *ret = sqlite3_value_int64(row->cells[column + 1]);
+    return true;
+  }
+  return type == SQLITE_NULL || nvtxa__row_odd_integer(row, column, ret);
 }
 
 /* The bytes of a text or blob; a number as text; no text for NULL. Valid until the row is left. */

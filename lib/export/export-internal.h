@@ -227,7 +227,7 @@ nvtxa_status nvtxa__export_keep(const nvtxa_export *exported, const nvtxa_hooks 
 struct nvtxa_export {
   nvtxa__refcount ref;
   bool fresh;
-  int run;                 /* the run directory; -1: there is none */
+  int run;                 /* the run directory, for native reports; else -1 */
   const char *shown_stats; /* its stats/, for messages */
   nvtxa__private workplace; /* with a private SQLite export; else its fd is -1 */
   nvtxa__arena arena;

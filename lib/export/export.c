@@ -171,6 +171,9 @@ int nvtxa__job_set_report(nvtxa__job *job, nvtxa_report report, const char *file
 }
 
 void nvtxa__job_hand_over(nvtxa__job *job, nvtxa_export **ret_export) {
+  if (job->made->sqlite_path == NULL) {
+    nvtxa__close(&job->made->run); /* nothing more will land there */
+  }
   *ret_export = job->made;
   job->made = NULL;
 }

@@ -1,10 +1,9 @@
 /*
  * Landing: the finished files go from the private directory to stats/, all of them or none.
  *
- * Each is renamed over the old one, of which a second link in the private directory is kept, so
- * that a step that fails can be undone. export.json leaves first and comes last: an export that is
- * killed half way leaves reports that nothing identifies, never reports that are said to be of
- * another trace.
+ * The old ones are moved into the private directory first, so that a step that fails can be undone.
+ * export.json leaves first and comes last: an export that is killed half way leaves reports that
+ * nothing identifies, never reports that are said to be of another trace.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -53,7 +52,8 @@ static int sync_file(int directory, const char *name) {
   return result;
 }
 
-/* Keep the file that is in the way. A file system without hard links has it moved aside instead. */
+/* Move the file that is in the way aside. (To rename over it would have some file systems write the
+ * new one to the disk at once.) */
 static int save(struct landing *landing, size_t index) {
   const nvtxa__private *private = landing->private;
   struct stat info;
@@ -66,8 +66,7 @@ static int save(struct landing *landing, size_t index) {
     errno = EISDIR;
     return -1;
   }
-  if (linkat(private->parent, landing->names[index], private->fd, aside, 0) != 0 &&
-      renameat(private->parent, landing->names[index], private->fd, aside) != 0) {
+  if (renameat(private->parent, landing->names[index], private->fd, aside) != 0) {
     return -1;
   }
   landing->saved[index] = true;
@@ -100,15 +99,12 @@ static void lock_stats(int stats) {
   }
 }
 
-static nvtxa_status move_all(struct landing *landing, nvtxa_error **reterr) {
+static nvtxa_status move_all(struct landing *landing, bool sync, nvtxa_error **reterr) {
   const nvtxa__private *private = landing->private;
-  for (size_t i = 0; i < FILES; i++) {
+  for (size_t i = FILES; i-- > 0;) { /* export.json first */
     if (save(landing, i) != 0) {
       return failed(landing, "replace", i, reterr);
     }
-  }
-  if (unlinkat(private->parent, landing->names[RECORD], 0) != 0 && errno != ENOENT) {
-    return failed(landing, "replace", RECORD, reterr);
   }
   for (size_t i = 0; i < FILES; i++) {
     if (renameat(private->fd, landing->names[i], private->parent, landing->names[i]) != 0) {
@@ -117,7 +113,7 @@ static nvtxa_status move_all(struct landing *landing, nvtxa_error **reterr) {
     landing->moved[i] = true;
     nvtxa__log_file(private->hooks, "wrote", private->shown_parent, landing->names[i]);
   }
-  if (fsync(private->parent) != 0 && errno != EINVAL) { /* some file systems cannot */
+  if (sync && fsync(private->parent) != 0 && errno != EINVAL) { /* some file systems cannot */
     return failed(landing, "sync the directory with", RECORD, reterr);
   }
   return NVTXA_OK;
@@ -158,7 +154,7 @@ nvtxa_status nvtxa__land(const nvtxa__private *private, const nvtxa__record *rec
     return status;
   }
   lock_stats(private->parent);
-  status = move_all(&landing, reterr);
+  status = move_all(&landing, sync, reterr);
   if (status == NVTXA_OK) {
     remove_other_naming(&landing);
   } else {

@@ -82,7 +82,10 @@ static nvtxa_status record_reports(nvtxa__job *job, const nvtxa__nsys *nsys,
 /* ---- the engines ---- */
 
 static nvtxa_status make_reports(nvtxa__job *job, nvtxa__nsys *nsys, nvtxa_error **reterr) {
-  nvtxa_status status = nvtxa__nsys_ask_reports(nsys, reterr);
+  /* Where it was known beforehand that they are needed, they were asked for beforehand. */
+  nvtxa_status status = job->options.engine == NVTXA_ENGINE_NSYS
+                            ? NVTXA_OK
+                            : nvtxa__nsys_ask_reports(nsys, reterr);
   for (int report = 0; report < NVTXA_REPORT_COUNT && status == NVTXA_OK; report++) {
     status = nvtxa__nsys_report(nsys, (nvtxa_report)report, reterr);
   }
@@ -181,6 +184,9 @@ static nvtxa_status work_in(nvtxa__job *job, const toolbox *tools, const source 
       .private = private,
   };
   nvtxa_status status = nvtxa__nsys_ask_version(&nsys, reterr);
+  if (status == NVTXA_OK && job->options.engine == NVTXA_ENGINE_NSYS) {
+    status = nvtxa__nsys_ask_reports(&nsys, reterr);
+  }
   if (status == NVTXA_OK) {
     status = nvtxa__nsys_export(&nsys, reterr);
   }

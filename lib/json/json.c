@@ -145,8 +145,26 @@ static nvtxa_text report_path(const nvtxa_export *exported, nvtxa_report report)
   return exported == NULL ? nvtxa__text(NULL) : nvtxa_export_report_relative_path(exported, report);
 }
 
+/* Who made the reports when: nsys just now, this library just now, or anybody before. */
 static const char *reports_origin(const nvtxa_export *exported) {
-  return exported == NULL ? NULL : nvtxa_export_is_fresh(exported) ? "exported" : "existing";
+  if (exported == NULL ||
+      nvtxa_export_report_relative_path(exported, NVTXA_REPORT_PUSHPOP_TRACE).data == NULL) {
+    return NULL;
+  }
+  return nvtxa_export_sqlite_path(exported) != NULL ? "computed"
+         : nvtxa_export_is_fresh(exported)          ? "exported"
+                                                    : "existing";
+}
+
+/* The SQLite export that the ranges, or nsys's reports, were made from. */
+static void put_sqlite(nvtxa__json_writer *writer, const nvtxa_export *exported) {
+  const nvtxa_text none = {NULL, 0};
+  PUT(writer, "export_path", text,
+      exported == NULL ? none : nvtxa_export_sqlite_relative_path(exported));
+  PUT(writer, "export_product_version", text,
+      exported == NULL ? none : nvtxa_export_product_version(exported));
+  PUT(writer, "export_schema_version", text,
+      exported == NULL ? none : nvtxa_export_schema_version(exported));
 }
 
 static void put_trace(nvtxa__json_writer *writer, const nvtxa_export *exported) {
@@ -166,6 +184,9 @@ static void put_provenance(nvtxa__json_writer *writer, const nvtxa_analysis *ana
   nvtxa_text version = exported == NULL ? nvtxa__text(NULL) : nvtxa_export_nsys_version(exported);
   nvtxa__json_key(writer, "provenance");
   nvtxa__json_open(writer, '{');
+  PUT(writer, "engine", text,
+      nvtxa__text(exported == NULL ? NULL : nvtxa_engine_name(nvtxa_export_engine(exported))));
+  put_sqlite(writer, exported);
   PUT(writer, "manifest_path", text, nvtxa__text("manifest.yaml"));
   PUT(writer, "manifest_sha256", text, nvtxa_manifest_sha256(nvtxa_analysis_manifest(analysis)));
   PUT(writer, "nsys_version", text, version.data == NULL ? nvtxa__text("unknown") : version);

@@ -107,13 +107,14 @@ void nvtxa__numbering_free(nvtxa__numbering *numbering) {
   nvtxa__table_free(&numbering->table);
 }
 
-bool nvtxa__row_time(nvtxa__row *row, size_t column, int64_t *ret) {
+static bool check_time(nvtxa__row *row, size_t column, int64_t time_ns) {
   const int64_t furthest_ns = (int64_t)1 << 62;
-  if (!nvtxa__row_integer(row, column, ret)) {
-    return false;
-  }
-  return (*ret > -furthest_ns && *ret < furthest_ns) ||
+  return (time_ns > -furthest_ns && time_ns < furthest_ns) ||
          nvtxa__row_refuse(row, column, "is no timestamp in nanoseconds: it lies 146 years off");
+}
+
+bool nvtxa__row_time(nvtxa__row *row, size_t column, int64_t *ret) {
+  return nvtxa__row_integer(row, column, ret) && check_time(row, column, *ret);
 }
 
 /* ---- rows ---- */
@@ -218,16 +219,17 @@ static bool take_name(reading *r, nvtxa__row *row, int64_t global_tid, uint32_t 
 static bool take_times(nvtxa__events *events, nvtxa__row *row, bool push_pop) {
   size_t i = events->count;
   int64_t end_ns = 0;
-  if (!nvtxa__row_time(row, START, &events->start_ns[i])) {
+  bool ended;
+  if (!nvtxa__row_time(row, START, &events->start_ns[i]) ||
+      !nvtxa__row_integer_or_null(row, END, &ended, &end_ns) ||
+      (ended && !check_time(row, END, end_ns))) {
     return false;
   }
   int64_t last_ns = events->start_ns[i];
   events->flags[i] = push_pop ? 0 : NVTXA__START_END;
   events->duration_ns[i] = 0;
-  if (nvtxa__row_is_null(row, END)) {
+  if (!ended) {
     events->flags[i] |= NVTXA__OPEN;
-  } else if (!nvtxa__row_time(row, END, &end_ns)) {
-    return false;
   } else if (end_ns < last_ns) {
     events->flags[i] |= NVTXA__BACKWARD;
   } else {

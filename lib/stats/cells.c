@@ -5,11 +5,9 @@
 
 #include "stats-internal.h"
 
-enum { BLOCK = 1 << 18, FIXED = 64 };
-
 /* ---- blocks ---- */
 
-static void flush(nvtxa__cells *cells) {
+void nvtxa__cells_flush(nvtxa__cells *cells) {
   if (cells->status == NVTXA_OK && cells->used > 0) {
     cells->errnum = cells->write(cells->user, cells->block, cells->used);
     cells->status = cells->errnum != 0             ? NVTXA_ERROR_IO
@@ -19,22 +17,14 @@ static void flush(nvtxa__cells *cells) {
   cells->used = 0;
 }
 
-/* Where `length` <= FIXED bytes can go; the caller adds to `used` what it took. */
-static char *room(nvtxa__cells *cells) {
-  if (cells->used > BLOCK - FIXED) {
-    flush(cells);
-  }
-  return cells->block + cells->used;
-}
-
 static void put(nvtxa__cells *cells, const char *data, size_t length) {
-  while (length > BLOCK - cells->used) {
-    size_t part = BLOCK - cells->used;
+  while (length > NVTXA__BLOCK - cells->used) {
+    size_t part = NVTXA__BLOCK - cells->used;
     memcpy(cells->block + cells->used, data, part);
-    cells->used = BLOCK;
+    cells->used = NVTXA__BLOCK;
     data += part;
     length -= part;
-    flush(cells);
+    nvtxa__cells_flush(cells);
   }
   memcpy(cells->block + cells->used, data, length);
   cells->used += length;
@@ -101,31 +91,24 @@ bool nvtxa__cell_is_quoted(const nvtxa__cells *cells, nvtxa_text text) {
 /* ---- cells ---- */
 
 /* What stands before a cell. */
-static void begin_cell(nvtxa__cells *cells) {
+void nvtxa__cell_begin(nvtxa__cells *cells) {
   if (cells->format == NVTXA_STATS_JSON) {
     put_string(cells, cells->column == 0 ? (cells->any_row ? ",\n  {\n    \"" : "\n  {\n    \"")
                                          : ",\n    \"");
     put_string(cells, cells->columns[cells->column]);
     put_string(cells, "\": ");
   } else if (cells->column > 0) {
-    *room(cells) = cells->separator;
-    cells->used++;
+    put(cells, &cells->separator, 1);
   }
   cells->column++;
 }
 
-void nvtxa__cell_integer(nvtxa__cells *cells, int64_t value) {
-  begin_cell(cells);
-  char *out = room(cells);
-  cells->used += nvtxa__put_integer(out, value);
-}
-
 void nvtxa__cell_plain(nvtxa__cells *cells, const char *data, size_t length) {
-  const char *quote = cells->format == NVTXA_STATS_JSON ? "\"" : "";
-  begin_cell(cells);
-  put_string(cells, quote);
+  size_t quotes = cells->format == NVTXA_STATS_JSON;
+  nvtxa__cell_begin(cells);
+  put(cells, "\"", quotes);
   put(cells, data, length);
-  put_string(cells, quote);
+  put(cells, "\"", quotes);
 }
 
 void nvtxa__cell_empty(nvtxa__cells *cells) {
@@ -133,7 +116,7 @@ void nvtxa__cell_empty(nvtxa__cells *cells) {
 }
 
 void nvtxa__cell_text(nvtxa__cells *cells, nvtxa_text text, bool quoted, size_t dashes) {
-  begin_cell(cells);
+  nvtxa__cell_begin(cells);
   if (quoted) {
     put(cells, "\"", 1);
   }
@@ -159,7 +142,7 @@ void nvtxa__cells_end_row(nvtxa__cells *cells) {
 void nvtxa__cells_begin(nvtxa__cells *cells, const char *const *columns, size_t count) {
   cells->columns = columns;
   cells->separator = cells->format == NVTXA_STATS_TSV ? '\t' : ',';
-  cells->block = malloc(BLOCK);
+  cells->block = malloc(NVTXA__BLOCK);
   if (cells->block == NULL) {
     cells->status = NVTXA_ERROR_OUT_OF_MEMORY;
     return;
@@ -179,7 +162,7 @@ void nvtxa__cells_end(nvtxa__cells *cells) {
     if (cells->format == NVTXA_STATS_JSON) {
       put_string(cells, cells->any_row ? "\n]\n" : "]\n");
     }
-    flush(cells);
+    nvtxa__cells_flush(cells);
   }
   free(cells->block);
   cells->block = NULL;

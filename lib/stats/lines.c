@@ -6,32 +6,10 @@
 
 enum { UNKNOWN_LEVEL = -1 };
 
-size_t nvtxa__put_integer(char *out, int64_t value) {
-  static const char pairs[] =
-      "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445"
-      "46474849505152535455565758596061626364656667686970717273747576777879808182838485868788899091"
-      "9293949596979899";
-  char digits[NVTXA__DIGITS];
-  char *at = digits + sizeof digits;
-  uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-  while (rest >= 100) {
-    at -= 2;
-    memcpy(at, pairs + rest % 100 * 2, 2);
-    rest /= 100;
-  }
-  if (rest >= 10) {
-    at -= 2;
-    memcpy(at, pairs + rest * 2, 2);
-  } else {
-    *--at = (char)('0' + rest);
-  }
-  if (value < 0) {
-    *--at = '-';
-  }
-  size_t length = (size_t)(digits + sizeof digits - at);
-  memcpy(out, at, length);
-  return length;
-}
+const char nvtxa__digit_pairs[201] =
+    "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445"
+    "46474849505152535455565758596061626364656667686970717273747576777879808182838485868788899091"
+    "9293949596979899";
 
 /* Count up to an ancestor whose level is known, then hand the levels down the same way. A row may
  * stand before its parent. */

@@ -6,12 +6,50 @@
 #ifndef NVTXA_STATS_INTERNAL_H
 #define NVTXA_STATS_INTERNAL_H
 
+#include <string.h>
+
 #include <nvtxa/stats.h>
 
 #include "export/export-internal.h"
 #include "ranges/ranges-internal.h"
 
+/* ---- numbers ---- */
+
+#define NVTXA__DIGITS 20 /* of any 64-bit integer, sign included */
+
+extern const char nvtxa__digit_pairs[201]; /* "00" to "99" */
+
+static inline size_t nvtxa__count_digits(uint64_t value) {
+  size_t digits = 1;
+  while (value >= 10000) {
+    value /= 10000;
+    digits += 4;
+  }
+  return digits + (value >= 10) + (value >= 100) + (value >= 1000);
+}
+
+/* Write a number. Returns how many characters it took, at most NVTXA__DIGITS. */
+static inline size_t nvtxa__put_integer(char *out, int64_t value) {
+  uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+  size_t length = nvtxa__count_digits(rest) + (value < 0);
+  char *at = out + length;
+  *out = '-';
+  while (rest >= 100) {
+    at -= 2;
+    memcpy(at, nvtxa__digit_pairs + rest % 100 * 2, 2);
+    rest /= 100;
+  }
+  if (rest >= 10) {
+    memcpy(at - 2, nvtxa__digit_pairs + rest * 2, 2);
+  } else {
+    at[-1] = (char)('0' + rest);
+  }
+  return length;
+}
+
 /* ---- cells.c ---- */
+
+enum { NVTXA__BLOCK = 1 << 18, NVTXA__CELL_ROOM = 64 };
 
 typedef struct nvtxa__cells {
   nvtxa_stats_format format;
@@ -34,7 +72,26 @@ void nvtxa__cells_begin(nvtxa__cells *cells, const char *const *columns, size_t 
 void nvtxa__cells_end(nvtxa__cells *cells);
 
 /* One cell after the other, from the first column of a row to the last. */
-void nvtxa__cell_integer(nvtxa__cells *cells, int64_t value);
+void nvtxa__cell_begin(nvtxa__cells *cells);
+void nvtxa__cells_flush(nvtxa__cells *cells);
+
+static inline void nvtxa__cell_integer(nvtxa__cells *cells, int64_t value) {
+  if (cells->format == NVTXA_STATS_JSON) {
+    nvtxa__cell_begin(cells);
+  }
+  if (cells->used > NVTXA__BLOCK - NVTXA__CELL_ROOM) {
+    nvtxa__cells_flush(cells);
+  }
+  char *out = cells->block + cells->used;
+  if (cells->format != NVTXA_STATS_JSON) {
+    *out = cells->separator;
+    out += cells->column > 0;
+    cells->column++;
+  }
+  out += nvtxa__put_integer(out, value);
+  cells->used = (size_t)(out - cells->block);
+}
+
 void nvtxa__cell_empty(nvtxa__cells *cells);
 void nvtxa__cell_plain(nvtxa__cells *cells, const char *data, size_t length); /* never quoted */
 /* Any text, behind `dashes` times "--". */
@@ -64,10 +121,5 @@ void nvtxa__lines_free(nvtxa__lines *lines);
 /* The range ids from the outermost ancestor to the row, each behind a colon. Valid until the next
  * call. No text: out of memory. */
 nvtxa_text nvtxa__lines_stack(nvtxa__lines *lines, uint32_t row);
-
-#define NVTXA__DIGITS 20 /* of any 64-bit integer, sign included */
-
-/* Write a number. Returns how many characters it took, at most NVTXA__DIGITS. */
-size_t nvtxa__put_integer(char *out, int64_t value);
 
 #endif

@@ -310,15 +310,16 @@ Test(export, reports_land_with_their_record) {
   char *text = read_file("%s/export.json", place.stats);
   cr_assert_not_null(record = json_loads(text, 0, NULL));
   cr_expect_eq(text[strlen(text) - 1], '\n');
-  cr_expect_eq(strncmp(text, "{\n  \"nsys_path\": \"/", 19), 0);
+  cr_expect_eq(strncmp(text, "{\n  \"engine\": \"nsys\",\n", 21), 0);
   struct stat info;
   cr_assert_eq(stat(place.run, &info), 0);
   char trace[300];
   path_of(trace, sizeof trace, "%s/trace.nsys-rep", place.run);
   cr_assert_eq(stat(trace, &info), 0);
   json_t *expected = json_pack(
-      "{s:i, s:s, s:s, s:{s:s, s:i, s:I, s:s}, s:{s:{s:s, s:i}, s:{s:s, s:I}}}", "schema_version",
-      1, "nsys_version", "NVIDIA Nsight Systems version 2025.1.3", "nsys_path", place.nsys, "trace",
+      "{s:i, s:s, s:n, s:n, s:s, s:s, s:{s:s, s:i, s:I, s:s}, s:{s:{s:s, s:i}, s:{s:s, s:I}}}",
+      "schema_version", 1, "engine", "nsys", "export_schema_version", "export_product_version",
+      "nsys_version", "NVIDIA Nsight Systems version 2025.1.3", "nsys_path", place.nsys, "trace",
       "path", "trace.nsys-rep", "size_bytes", 7, "modified_ns",
       (json_int_t)info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec, "sha256", digest,
       "reports", "nvtx_pushpop_trace", "file", "nsys_nvtx_pushpop_trace.csv", "size_bytes",
@@ -1185,8 +1186,8 @@ Test(export, log_and_progress) {
   place.hooks.user = &seen;
   place_must_run(&place);
   cr_expect_str_eq(seen.activities,
-                   "reading the trace\nnsys: asking for its version\nnsys: listing its reports\n"
-                   "nsys: exporting the trace\nnsys: making nvtx_pushpop_trace\n"
+                   "reading the trace\nnsys: asking for its version\nnsys: exporting the trace\n"
+                   "nsys: listing its reports\nnsys: making nvtx_pushpop_trace\n"
                    "nsys: making nvtx_gpu_proj_trace\n");
   cr_expect_gt(seen.progress, 6);
   cr_expect_geq(seen.info, 9);
