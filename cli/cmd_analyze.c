@@ -155,7 +155,8 @@ static int deliver(const struct work *work, const cli_output *output) {
 
 /* What the library cannot say: which option would help. */
 static const char *advice(const struct work *work, nvtxa_status status) {
-  bool made = status <= NVTXA_ERROR_REPORT_COLUMNS && status >= NVTXA_ERROR_HIERARCHY_CYCLE;
+  bool made = status <= NVTXA_ERROR_REPORT_COLUMNS && status >= NVTXA_ERROR_HIERARCHY_CYCLE &&
+              status != NVTXA_ERROR_SQLITE_TABLE;
   bool kept = status == NVTXA_ERROR_IO && work->analysis != NULL && work->json == NULL;
   return work->options->no_export && made ? "Run without --no-export to have nsys make it again."
          : kept ? "With --no-reports, nothing is written to stats/."

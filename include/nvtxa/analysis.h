@@ -102,7 +102,7 @@ typedef struct nvtxa_iteration_summary {
   uint64_t host_iterations;          /**< of which have host times: n of the next two */
   nvtxa_summary host_inclusive;      /**< counts where host_iterations > 0 */
   nvtxa_summary host_exclusive;      /**< counts where host_iterations > 0 */
-  uint64_t gpu_projected_iterations; /**< of which have a projection: n of the next */
+  uint64_t gpu_projected_iterations; /**< of those, which have a projection: n of the next */
   nvtxa_summary gpu_projected;       /**< counts where gpu_projected_iterations > 0 */
 } nvtxa_iteration_summary;
 

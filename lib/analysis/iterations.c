@@ -136,7 +136,8 @@ static size_t gather(const nvtxa_analysis *analysis, measure which, int64_t *val
   size_t count = 0;
   for (size_t i = 0; i < analysis->iteration_count; i++) {
     const nvtxa_iteration *iteration = &analysis->iterations[i];
-    if (which == GPU_PROJECTED ? iteration->has_gpu_projection : iteration->has_host) {
+    /* What an iteration launched that did not end is a part of its work only. */
+    if (iteration->has_host && (which != GPU_PROJECTED || iteration->has_gpu_projection)) {
       values[count++] = which == GPU_PROJECTED    ? iteration->projected_ns
                         : which == HOST_EXCLUSIVE ? iteration->exclusive_ns
                                                   : iteration->inclusive_ns;

@@ -29,7 +29,7 @@ nvtxa__intervals nvtxa__intervals_of(const nvtxa_ranges *ranges);
 typedef int (*nvtxa__compare_fn)(const void *a, const void *b, void *user);
 
 /* Sort items, which are indexes of `keys`: by key, those of one key by `compare`. 0 or -1. */
-int nvtxa__sort_by_time(uint32_t *items, size_t count, const int64_t *keys,
+int nvtxa__sort_by_key(uint32_t *items, size_t count, const int64_t *keys,
                         nvtxa__compare_fn compare, void *user);
 
 /* Items of several threads, thread by thread. */

@@ -116,7 +116,7 @@ static int sort_events(nvtxa__events *events) {
   for (size_t i = 0; i < events->count; i++) {
     order[i] = (uint32_t)i;
   }
-  if (nvtxa__sort_by_time(order, events->count, events->start_ns, compare_events, events) != 0) {
+  if (nvtxa__sort_by_key(order, events->count, events->start_ns, compare_events, events) != 0) {
     goto out;
   }
   for (size_t i = 0; i < events->count && sorted; i++) {
@@ -270,21 +270,12 @@ static int warn(const reading *r, nvtxa_ranges *ranges, const naming *n, size_t 
 
 /* ---- GPU-projected ranges ---- */
 
-typedef struct by_projection {
-  const nvtxa__projection *projection;
-  const int64_t *row_id;
-} by_projection;
-
-/* Of projections that start together. */
-static int compare_projections(const void *a, const void *b, void *user) {
-  const by_projection *by = user;
-  uint32_t x = *(const uint32_t *)a;
-  uint32_t y = *(const uint32_t *)b;
-  const int64_t *end_ns = by->projection->end_ns;
-  if (end_ns[x] != end_ns[y]) {
-    return end_ns[x] > end_ns[y] ? -1 : 1;
-  }
-  return (by->row_id[x] > by->row_id[y]) - (by->row_id[x] < by->row_id[y]);
+/* Row ids differ, so nothing needs telling apart. */
+static int compare_nothing(const void *a, const void *b, void *unused) {
+  (void)a;
+  (void)b;
+  (void)unused;
+  return 0;
 }
 
 static int fill_gpu(const reading *r, nvtxa_ranges *gpu, naming *n, const uint32_t *rows,
@@ -325,7 +316,6 @@ static nvtxa_status make_gpu(const reading *r, nvtxa_ranges **ret_gpu, nvtxa_err
   const nvtxa__events *events = &r->events;
   nvtxa_ranges *gpu = nvtxa__ranges_new(NVTXA_REPORT_GPU_PROJ_TRACE);
   naming n = {.number = NULL};
-  by_projection by = {&r->projection, events->row_id};
   uint32_t *rows = nvtxa__alloc(events->count + 1, sizeof *rows);
   uint32_t *row_of = nvtxa__alloc(events->count + 1, sizeof *row_of);
   nvtxa_status status = NVTXA_OK;
@@ -339,8 +329,8 @@ static nvtxa_status make_gpu(const reading *r, nvtxa_ranges **ret_gpu, nvtxa_err
     gpu->count += r->projection.operations[i] > 0;
   }
   gpu->unattributed = r->projection.outside;
-  if (nvtxa__sort_by_time(rows, gpu->count, r->projection.start_ns, compare_projections, &by) ==
-          0 &&
+  /* nsys means to sort by the projected start; what it does is to sort by the range id. */
+  if (nvtxa__sort_by_key(rows, gpu->count, events->row_id, compare_nothing, NULL) == 0 &&
       nvtxa__ranges_resize(gpu, gpu->count + 1) == 0 && fill_gpu(r, gpu, &n, rows, row_of) == 0) {
     status = nvtxa__ranges_index(gpu, r->path, reterr);
     result = status == NVTXA_OK ? warn(r, gpu, &n, 0) : 0;

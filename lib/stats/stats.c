@@ -84,7 +84,7 @@ static void put_gpu_row(writing *r, size_t row) {
   nvtxa__cells_end_row(&r->cells);
 }
 
-/* The one row for GPU work that no range encloses. */
+/* The one row for GPU work that no range encloses: nsys has it first. */
 static void put_unattributed(writing *r) {
   const nvtxa__unattributed *outside = &r->ranges->unattributed;
   nvtxa__cell_empty(&r->cells);
@@ -103,15 +103,6 @@ static void put_unattributed(writing *r) {
   nvtxa__cells_end_row(&r->cells);
 }
 
-/* Whether that row comes before row `row`. */
-static bool unattributed_is_next(const nvtxa_ranges *ranges, size_t row) {
-  const nvtxa__unattributed *outside = &ranges->unattributed;
-  int64_t start_ns = ranges->projected_start_ns[row];
-  return outside->start_ns < start_ns ||
-         (outside->start_ns == start_ns &&
-          outside->end_ns - outside->start_ns >= ranges->projected_duration_ns[row]);
-}
-
 static void put_host(writing *r) {
   for (size_t row = 0; row < r->ranges->count && r->cells.status == NVTXA_OK; row++) {
     put_host_row(r, row);
@@ -119,16 +110,11 @@ static void put_host(writing *r) {
 }
 
 static void put_gpu(writing *r) {
-  bool due = r->ranges->unattributed.operations > 0;
-  for (size_t row = 0; row < r->ranges->count && r->cells.status == NVTXA_OK; row++) {
-    if (due && unattributed_is_next(r->ranges, row)) {
-      put_unattributed(r);
-      due = false;
-    }
-    put_gpu_row(r, row);
-  }
-  if (due && r->cells.status == NVTXA_OK) {
+  if (r->ranges->unattributed.operations > 0) {
     put_unattributed(r);
+  }
+  for (size_t row = 0; row < r->ranges->count && r->cells.status == NVTXA_OK; row++) {
+    put_gpu_row(r, row);
   }
 }
 

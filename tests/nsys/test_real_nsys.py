@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """`nvtxa analyze` on a real nsys: right numbers, and one clear error for what goes wrong.
 
-Told by the environment: NVTXA_NSYS, the nsys to use; NVTXA_WORKLOAD and NVTXA_BAD_BYTE, the
-programs to profile. No GPU is needed, so each capture is of CPU work.
+Told by the environment: NVTXA_NSYS, the nsys to use; NVTXA_ENGINE, who computes the ranges;
+NVTXA_WORKLOAD and NVTXA_BAD_BYTE, the programs to profile. No GPU is needed, so each capture is of
+CPU work.
 """
 import contextlib
+import json
 import math
 import os
 import pathlib
@@ -21,6 +23,9 @@ import recount  # noqa: E402
 from support import NVTXA, Case, main, run, skip, warning_with  # noqa: E402
 
 NSYS = os.environ.get("NVTXA_NSYS", "")
+ENGINE = os.environ.get("NVTXA_ENGINE", "auto")
+USE_NSYS = ("--nsys", NSYS, "--engine", ENGINE)
+NEW = b'"exported"' if ENGINE == "nsys" else b'"computed"'
 WORKLOAD = os.environ.get("NVTXA_WORKLOAD", "")
 BAD_BYTE = os.environ.get("NVTXA_BAD_BYTE", "")
 SECRET = "secret-5d41402abc4b2a76"
@@ -95,13 +100,13 @@ class RealCase(Case):
         return self.run_dir(Captures.workload(iterations), name, iterations)
 
     def good(self, directory, *options, **more):
-        self.analyze(directory, "--nsys", NSYS, *options, **more)
+        self.analyze(directory, *USE_NSYS, *options, **more)
         self.assert_stats_are_tidy(directory)
         return self.result(directory)
 
     def bad(self, directory, *texts, options=(), **more):
         """Exit 1, one error, nothing written."""
-        done = self.analyze(directory, "--nsys", NSYS, *options, status=1, **more)
+        done = self.analyze(directory, *USE_NSYS, *options, status=1, **more)
         self.assert_one_error(done.stderr, *texts)
         self.assert_no_result(directory)
         return done
@@ -172,15 +177,34 @@ class Numbers(RealCase):
         first = (directory / "analysis.json").read_bytes()
         self.analyze(directory, "--no-export")
         self.assertEqual((directory / "analysis.json").read_bytes(),
-                         first.replace(b'"exported"', b'"existing"'))
+                         first.replace(NEW, b'"existing"'))
+
+    def test_provenance(self):
+        provenance = self.good(self.workload_run())["provenance"]
+        self.assertEqual(provenance["engine"], "native" if ENGINE == "auto" else ENGINE)
+        self.assertRegex(provenance["export_schema_version"], r"^3\.")
+        family = provenance["nsys_version"].split("version ")[1][:6]
+        self.assertTrue(provenance["export_product_version"].startswith(family), provenance)
+        self.assertIsNone(provenance["export_path"])
+
+    def test_without_reports(self):
+        directory = self.workload_run()
+        self.analyze(directory, *USE_NSYS, "--no-reports")
+        if ENGINE == "nsys":
+            self.assert_stats_are_tidy(directory)
+            return
+        self.assertFalse((directory / "stats").exists())
+        provenance = self.result(directory)["provenance"]
+        self.assertEqual(set(provenance["reports"].values()), {None})
+        self.assertIsNone(provenance["reports_origin"])
 
     def test_strict(self):
-        self.analyze(self.workload_run(), "--nsys", NSYS, "--strict", status=3)
+        self.analyze(self.workload_run(), *USE_NSYS, "--strict", status=3)
 
     def test_no_environment_leaks(self):
         """A trace holds the profiled program's environment. It stays in the trace."""
         directory = self.workload_run()
-        done = self.analyze(directory, "--nsys", NSYS, "-v")
+        done = self.analyze(directory, *USE_NSYS, "-v")
         self.assertIn(SECRET.encode(), (directory / "trace.nsys-rep").read_bytes(),
                       "the capture does not hold what this test looks for")
         self.assertNotIn(SECRET, done.stdout + done.stderr)
@@ -204,8 +228,15 @@ class Traces(RealCase):
         self.bad(directory, "trace.nsys-rep")
 
     def test_name_with_an_invalid_byte(self):
-        """nsys stops half way through the report and exits 0: no half of a result."""
-        self.bad(self.run_dir(Captures.trace("bad-byte", BAD_BYTE), iterations=1))
+        """nsys stops half way through the report and exits 0: no half of a result. The native engine
+        reads on."""
+        directory = self.run_dir(Captures.trace("bad-byte", BAD_BYTE), iterations=1)
+        if ENGINE == "nsys":
+            self.bad(directory)
+        else:
+            analysis = self.good(directory)
+            self.assertTrue(warning_with(analysis, "not UTF-8"), analysis["warnings"])
+            self.assertIn("\ufffd", json.dumps(analysis["host_ranges"], ensure_ascii=False))
 
     def test_replaced(self):
         """A new trace beside an old trace.sqlite and old reports: only the new one counts."""
@@ -222,7 +253,7 @@ class Traces(RealCase):
         self.assertEqual(len(stale["iterations"]), 2)
         self.assertTrue(warning_with(stale, "another trace"), stale["warnings"])
 
-        self.analyze(directory, "--nsys", NSYS)
+        self.analyze(directory, *USE_NSYS)
         fresh = self.result(directory)
         self.assertEqual(len(fresh["iterations"]), 5)
         self.assertFalse(warning_with(fresh, "iteration indexes"), fresh["warnings"])
@@ -234,7 +265,7 @@ class Places(RealCase):
         for name in ("@x,y z%p 'q\"", "-o", "--help", "new\nline", "caf\u00e9"):
             with self.subTest(name):
                 directory = self.workload_run(name=name)
-                done = run([NVTXA, "analyze", "--nsys", NSYS, "--", name], cwd=self.top)
+                done = run([NVTXA, "analyze", *USE_NSYS, "--", name], cwd=self.top)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertEqual(len(self.result(directory)["iterations"]), 4)
                 self.assert_stats_are_tidy(directory)
@@ -254,14 +285,14 @@ class Places(RealCase):
         environment = dict(os.environ, NSYS_STATS_REPORT_PATH=str(elsewhere),
                            NSYS_STATS_REPORT_DIR=str(elsewhere), PYTHONPATH=str(elsewhere))
         for cwd in (directory, elsewhere):
-            self.analyze(directory, "--nsys", NSYS, cwd=cwd, env=environment)
+            self.analyze(directory, *USE_NSYS, cwd=cwd, env=environment)
             self.assertFalse(mark.exists(), f"a planted script ran (current directory {cwd})")
         self.assertEqual(len(self.result(directory)["iterations"]), 4)
 
     def test_read_only(self):
         directory = self.workload_run()
         with read_only(self, directory) as command:
-            done = run([*command, NVTXA, "analyze", "--nsys", NSYS, directory])
+            done = run([*command, NVTXA, "analyze", *USE_NSYS, directory])
             self.assertEqual(done.returncode, 1, done.stderr)
             self.assert_one_error(done.stderr)
             self.assertRegex(done.stderr, "Read-only file system|Permission denied")
@@ -272,7 +303,7 @@ class Places(RealCase):
         """Reports that are there can be read and the result put elsewhere."""
         directory, out = self.workload_run(), self.top / "out.json"
         self.good(directory)
-        expected = (directory / "analysis.json").read_bytes().replace(b'"exported"', b'"existing"')
+        expected = (directory / "analysis.json").read_bytes().replace(NEW, b'"existing"')
         (directory / "analysis.json").unlink()
         out.touch()
         out.chmod(0o666)
@@ -328,7 +359,8 @@ exec '{NSYS}' "$@"
 
     def interrupted(self, number):
         """Start, wait for the export to begin, send the signal; gives status and stderr."""
-        command = [NVTXA, "analyze", "--nsys", str(self.wrapper), str(self.directory)]
+        command = [NVTXA, "analyze", "--nsys", str(self.wrapper), "--engine", ENGINE,
+                   str(self.directory)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True, start_new_session=True) as process:
             self.wait_for(self.mark.exists)
@@ -359,7 +391,7 @@ exec '{NSYS}' "$@"
         self.assertEqual(len(self.good_result()["iterations"]), 4)
 
     def good_result(self):
-        self.analyze(self.directory, "--nsys", NSYS)
+        self.analyze(self.directory, *USE_NSYS)
         return self.result(self.directory)
 
     def test_interrupt(self):
@@ -386,7 +418,7 @@ exec '{NSYS}' "$@"
         self.assert_works_afterwards()
 
     def test_timeout(self):
-        done = self.analyze(self.directory, "--nsys", self.wrapper, "--timeout", "2", status=1)
+        done = self.analyze(self.directory, "--nsys", self.wrapper, "--engine", ENGINE, "--timeout", "2", status=1)
         self.assert_one_error(done.stderr)
         self.child = int(self.mark.read_text())
         self.wait_for(self.child_is_gone)

@@ -1141,7 +1141,7 @@ Test(export, sigchld_that_is_ignored) {
   place_run(&place);
   expect_error(&place, NVTXA_ERROR_NSYS_FAILED, "the exit status of nsys was lost", "SIGCHLD");
   cr_expect_lt(seconds_since(start_ns), 5);
-  place_set(&place, "FAKE_LIST=hang");
+  place_set(&place, "FAKE_EXPORT=hang");
   place.options.timeout_ns = 500000000;
   place_run(&place);
   expect_error(&place, NVTXA_ERROR_NSYS_TIMEOUT, "longer than the 0.5 seconds", NULL);
