@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""`nvtxa stats`: its command line, its files, and what it prints."""
+import json
+import os
+import pathlib
+import pty
+import shutil
+import sqlite3
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from cli_case import CliCase  # noqa: E402
+from support import SOURCE, main, run  # noqa: E402
+
+HOST, GPU = "nvtx_pushpop_trace", "nvtx_gpu_proj_trace"
+
+# Answers like nsys, and exports any trace to the SQLite export that lies beside it as NAME.made.
+EXPORTER = """#!/bin/sh
+case $1 in
+  --version) echo 'NVIDIA Nsight Systems version 2023.4.4.54' ;;
+  export)
+    for last; do :; done
+    cp "$last.made" export.sqlite ;;
+  *) echo "unexpected: $*" >&2; exit 9 ;;
+esac
+"""
+
+
+class StatsCase(CliCase):
+    def setUp(self):
+        super().setUp()
+        self.sqlite = self.top / "trace.sqlite"
+        done = run([sys.executable, SOURCE / "testdata" / "generate_export.py", "--ranges", "5",
+                    "--operations", "2", self.sqlite])
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def stats(self, *arguments, status=0, **more):
+        done = self.nvtxa("stats", *arguments, **more)
+        self.assert_status(done, status)
+        return done
+
+    def files(self):
+        return sorted(p.name for p in self.top.iterdir() if p.name not in ("bin", "trace.sqlite"))
+
+
+class CommandLine(StatsCase):
+    def test_help(self):
+        done = self.golden("stats-help", "stats", "--help")
+        self.assertEqual(self.nvtxa("help", "stats").stdout, done.stdout)
+
+    def test_wrong(self):
+        self.golden("stats-no-file", "stats")
+        self.golden("stats-two-files", "stats", "a.sqlite", "b.sqlite")
+        self.golden("stats-unknown-report", "stats", "-r", "nvtx_pushpop_sum", "trace.sqlite")
+        self.golden("stats-unknown-report-far", "stats", "-r", "x", "trace.sqlite")
+        self.golden("stats-report-twice", "stats", "-r", f"{HOST},nvtxpptrace", "trace.sqlite")
+        self.golden("stats-unknown-format", "stats", "-f", "column", "trace.sqlite")
+        self.golden("stats-command-output", "stats", "-o", "@less", "trace.sqlite")
+        self.golden("stats-flag", "stats", "--force-overwrite=maybe", "trace.sqlite")
+        self.assertEqual(self.files(), [])
+
+    def test_bad_files(self):
+        (self.top / "text.sqlite").write_text("not a database\n" * 99)
+        (self.top / "short.sqlite").write_bytes(self.sqlite.read_bytes()[:9000])
+        self.golden("stats-missing", "stats", "missing.sqlite")
+        self.golden("stats-text", "stats", "text.sqlite")
+        self.golden("stats-short", "stats", "short.sqlite")
+        self.golden("stats-directory", "stats", "bin")
+        self.golden("stats-no-nsys", "stats", "missing.nsys-rep")
+
+
+class Output(StatsCase):
+    def test_standard_output(self):
+        """Both reports, with a line between, as nsys prints them."""
+        self.golden("stats", "stats", "trace.sqlite")
+        self.golden("stats-json", "stats", "-r", GPU, "-f", "json", "trace.sqlite")
+        self.golden("stats-tsv", "stats", "-r", "nvtxgpuproj", "-f", "tsv", "trace.sqlite")
+
+    def test_files(self):
+        self.golden("stats-files", "stats", "-r", f"{HOST},nvtxgpuproj", "-o", "out", "trace.sqlite")
+        self.assertEqual(self.files(), ["out_nvtx_pushpop_trace.csv", "out_nvtxgpuproj.csv"])
+        done = self.stats("-r", HOST, "trace.sqlite")
+        self.assertEqual((self.top / "out_nvtx_pushpop_trace.csv").read_bytes(), done.stdout)
+
+    def test_dot_is_the_name_of_the_file(self):
+        (self.top / "a.b").mkdir()
+        shutil.copyfile(self.sqlite, self.top / "a.b" / "noextension")
+        self.stats("-q", "-r", HOST, "-f", "json", "-o", ".", "trace.sqlite")
+        self.stats("-q", "-r", HOST, "-o", ".", "a.b/noextension")
+        self.assertEqual(self.files(), ["a.b", "trace_nvtx_pushpop_trace.json"])
+        json.loads((self.top / "trace_nvtx_pushpop_trace.json").read_bytes())
+        self.assertTrue((self.top / "a.b" / "noextension_nvtx_pushpop_trace.csv").exists())
+
+    def test_existing_files_are_kept(self):
+        old = self.write(self.top / f"out_{GPU}.csv", "the old one")
+        self.golden("stats-exists", "stats", "-o", "out", "trace.sqlite")
+        self.stats("--force-overwrite=false", "-o", "out", "trace.sqlite", status=1)
+        self.assertEqual(old.read_text(), "the old one")
+        self.assertEqual(self.files(), [old.name])
+        self.stats("--force-overwrite=true", "--force-export", "-o", "out", "trace.sqlite")
+        self.assertIn(":profile-target", old.read_text())
+
+    def test_nowhere(self):
+        done = self.stats("-o", "no/such/out", "trace.sqlite", status=1)
+        self.assertIn(b"no/such/out_nvtx_pushpop_trace.csv", done.stderr)
+        self.assertIn(b"No such file or directory", done.stderr)
+
+    def test_full_device(self):
+        with open("/dev/full", "wb") as full:
+            done = self.stats("trace.sqlite", status=1, stdout=full)
+        self.assertEqual(done.stderr.decode().splitlines(),
+                         ["nvtxa: standard output: cannot write: No space left on device"])
+
+    def test_closed_pipe(self):
+        """As `| head` leaves it: an error that says so, not a death by SIGPIPE."""
+        big = self.top / "big.sqlite"
+        run([sys.executable, SOURCE / "testdata" / "generate_export.py", "--ranges", "9000", big])
+        with subprocess.Popen([self.bin / "nvtxa", "stats", big], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, env=self.environment()) as process:
+            process.stdout.close()
+            stderr = process.stderr.read()
+        self.assertEqual(process.returncode, 1)
+        self.assertEqual(stderr, b"nvtxa: standard output: cannot write: Broken pipe\n")
+
+    def test_terminal(self):
+        """What a terminal would act on is shown, not done."""
+        with sqlite3.connect(self.sqlite) as database:
+            database.execute("UPDATE NVTX_EVENTS SET text = 'red\x1b[31m', textId = NULL "
+                             "WHERE text LIKE 'iteration%'")
+        master, slave = pty.openpty()
+        done = self.stats("-r", HOST, "trace.sqlite", stdout=slave)
+        os.close(slave)
+        shown = os.read(master, 65536)
+        os.close(master)
+        self.assertEqual(done.stderr, b"")
+        self.assertNotIn(b"\x1b", shown)
+        self.assertIn(b":red\\x1B[31m", shown.replace(b"\\x1b", b"\\x1B"))
+        self.assertGreater(shown.count(b"\n"), 3)
+
+    def test_warnings(self):
+        with sqlite3.connect(self.sqlite) as database:
+            database.execute("UPDATE NVTX_EVENTS SET end = NULL WHERE text = 'profile-target'")
+        done = self.stats("-r", HOST, "trace.sqlite")
+        self.assertIn(b"nvtxa: warning: 1 range of nvtx_pushpop_trace had not ended", done.stderr)
+        self.assertNotIn(b"warning", done.stdout)
+
+
+class Traces(StatsCase):
+    """A trace is exported by nsys first, here by a stand-in, in a place that is tidied up."""
+
+    def setUp(self):
+        super().setUp()
+        (self.bin / "nsys").unlink()
+        self.write(self.bin / "nsys", EXPORTER).chmod(0o755)
+        self.trace = self.write(self.top / "t" / "trace.nsys-rep", b"a trace")
+        shutil.copyfile(self.sqlite, self.top / "t" / "trace.nsys-rep.made")
+        self.temporary = self.top / "tmp"
+        self.temporary.mkdir()
+        self.tmpdir = {"TMPDIR": str(self.temporary)}
+
+    def test_trace(self):
+        from_sqlite = self.stats("trace.sqlite").stdout
+        done = self.stats("t/trace.nsys-rep", environment=self.tmpdir)
+        self.assertEqual(done.stdout, from_sqlite)
+        self.assertEqual(list(self.temporary.iterdir()), [])
+        self.assertEqual(sorted(p.name for p in (self.top / "t").iterdir()),
+                         ["trace.nsys-rep", "trace.nsys-rep.made"])
+
+    def test_from_its_own_directory(self):
+        done = subprocess.run([self.bin / "nvtxa", "stats", "trace.nsys-rep"], cwd=self.top / "t",
+                              env=self.environment(**self.tmpdir), capture_output=True, check=False)
+        self.assert_status(done, 0)
+
+    def test_no_place(self):
+        done = self.stats("t/trace.nsys-rep", status=1,
+                          environment={"TMPDIR": str(self.top / "nowhere")})
+        self.assertIn(b"nowhere", done.stderr)
+        self.assertIn(b"TMPDIR", done.stderr)
+
+    def test_no_nsys(self):
+        (self.bin / "nsys").unlink()
+        done = self.stats("t/trace.nsys-rep", status=1, environment=self.tmpdir)
+        self.assertIn(b"nsys", done.stderr)
+        self.assertEqual(list(self.temporary.iterdir()), [])
+
+    def test_damaged_export(self):
+        (self.top / "t" / "trace.nsys-rep.made").write_bytes(b"SQLite format 3\0" + b"x" * 9000)
+        self.stats("t/trace.nsys-rep", status=1, environment=self.tmpdir)
+        self.assertEqual(list(self.temporary.iterdir()), [])
+
+
+if __name__ == "__main__":
+    main()
