@@ -3,6 +3,7 @@
  * `nsys stats` makes of it.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,20 +156,62 @@ static nvtxa_status write_terminal(const nvtxa_ranges *ranges, const nvtxa_stats
   return status;
 }
 
-static nvtxa_status write_one(const struct work *work, size_t i, nvtxa_error **error) {
+static nvtxa_status print_one(const struct work *work, size_t i, nvtxa_error **error) {
   nvtxa_stats_options options = NVTXA_STATS_OPTIONS_INIT;
   const nvtxa_ranges *ranges = work->tables[work->options->reports[i].report];
   options.format = work->options->format;
   options.hooks = &work->hooks;
-  if (work->paths[i] != NULL) {
-    return nvtxa_stats_write_file(ranges, &options, work->paths[i], error);
-  }
   if (i > 0) {
     putchar('\n');
   }
-  nvtxa_status status = isatty(STDOUT_FILENO) == 1
-                            ? write_terminal(ranges, &options, error)
-                            : nvtxa_stats_write(ranges, &options, write_piece, stdout, error);
+  return isatty(STDOUT_FILENO) == 1
+             ? write_terminal(ranges, &options, error)
+             : nvtxa_stats_write(ranges, &options, write_piece, stdout, error);
+}
+
+/* A report on its way into a file. */
+typedef struct writing {
+  const struct work *work;
+  size_t report;
+  nvtxa_status status;
+  nvtxa_error *error;
+} writing;
+
+static void *write_file(void *user) {
+  writing *w = user;
+  nvtxa_hooks hooks = NVTXA_HOOKS_INIT;
+  nvtxa_stats_options options = NVTXA_STATS_OPTIONS_INIT;
+  hooks.cancel = &cli_interrupted;
+  options.format = w->work->options->format;
+  options.hooks = &hooks;
+  w->status = nvtxa_stats_write_file(w->work->tables[w->work->options->reports[w->report].report],
+                                     &options, w->work->paths[w->report], &w->error);
+  return NULL;
+}
+
+/* All at the same time. */
+static nvtxa_status write_files(const struct work *work, nvtxa_error **error) {
+  writing reports[NVTXA_REPORT_COUNT];
+  pthread_t threads[NVTXA_REPORT_COUNT];
+  bool running[NVTXA_REPORT_COUNT] = {false};
+  nvtxa_status status = NVTXA_OK;
+  for (size_t i = 0; i < work->options->count; i++) {
+    reports[i] = (writing){.work = work, .report = i};
+    running[i] = i > 0 && pthread_create(&threads[i], NULL, write_file, &reports[i]) == 0;
+  }
+  for (size_t i = 0; i < work->options->count; i++) {
+    if (running[i]) {
+      pthread_join(threads[i], NULL);
+    } else {
+      write_file(&reports[i]);
+    }
+    if (reports[i].status != NVTXA_OK && status == NVTXA_OK) {
+      status = reports[i].status;
+      *error = reports[i].error;
+    } else {
+      nvtxa_error_free(reports[i].error);
+    }
+  }
   return status;
 }
 
@@ -193,8 +236,11 @@ static void print_warnings(const struct work *work) {
 
 static nvtxa_status write_all(const struct work *work, nvtxa_error **error) {
   nvtxa_status status = NVTXA_OK;
+  if (work->paths[0] != NULL) {
+    return write_files(work, error);
+  }
   for (size_t i = 0; i < work->options->count && status == NVTXA_OK; i++) {
-    status = write_one(work, i, error);
+    status = print_one(work, i, error);
   }
   return status;
 }

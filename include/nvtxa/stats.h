@@ -52,7 +52,8 @@ NVTXA_API nvtxa_status nvtxa_stats_write(const nvtxa_ranges *ranges,
 
 /**
  * Write a table as its report into a file, which is replaced when the report is whole; on failure
- * an old file stays and nothing else is left. As nvtxa_stats_write() otherwise.
+ * an old file stays and nothing else is left. The file is not synced to the disk: it can be made
+ * again. As nvtxa_stats_write() otherwise.
  *
  * @param ranges   the table
  * @param options  NULL for the defaults

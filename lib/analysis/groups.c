@@ -20,6 +20,7 @@ typedef struct grouping {
   nvtxa__groups *groups;
   size_t capacity;
   nvtxa__table table;
+  uint32_t *latest;   /* by scope: the group found for it last, or NO_GROUP */
   uint32_t *group_of; /* by row */
   size_t *first;      /* by group: where its values begin; one more at the end */
   int64_t *values;
@@ -36,6 +37,17 @@ static uint64_t hash_group(const void *owner, uint32_t group) {
   return hash_key(&((const grouping *)owner)->groups->items[group]);
 }
 
+static bool is_group_of(const nvtxa__group *group, const nvtxa__place *place, uint32_t style) {
+  return group->scope == place->scope && group->context == place->context && group->style == style;
+}
+
+/* The group of a row that stands at `place`, if it is that of the last row of this scope. */
+static inline bool find_latest(const grouping *g, const nvtxa__place *place, uint32_t style,
+                               uint32_t *ret_group) {
+  *ret_group = g->latest[place->scope];
+  return *ret_group != NO_GROUP && is_group_of(&g->groups->items[*ret_group], place, style);
+}
+
 /* The group of a row that stands at `place`. */
 static int find_group(grouping *g, const nvtxa__place *place, uint32_t style, uint32_t *ret_group) {
   nvtxa__group wanted = {.scope = place->scope, .context = place->context, .style = style};
@@ -45,9 +57,7 @@ static int find_group(grouping *g, const nvtxa__place *place, uint32_t style, ui
   size_t slot;
   uint32_t found = nvtxa__table_first(&g->table, hash_key(&wanted), &slot);
   for (; found != NVTXA__NO_ITEM; found = nvtxa__table_next(&g->table, &slot)) {
-    const nvtxa__group *group = &g->groups->items[found];
-    if (group->scope == wanted.scope && group->context == wanted.context &&
-        group->style == wanted.style) {
+    if (is_group_of(&g->groups->items[found], place, style)) {
       *ret_group = found;
       return 0;
     }
@@ -82,8 +92,12 @@ static nvtxa_status deal_out(grouping *g, nvtxa_error **reterr) {
       continue;
     }
     uint32_t style = g->host ? 0 : ranges->style[row];
-    if (find_group(g, &g->places[row], style, &g->group_of[row]) != 0) {
-      return nvtxa__out_of_memory(reterr);
+    const nvtxa__place *place = &g->places[row];
+    if (!find_latest(g, place, style, &g->group_of[row])) {
+      if (find_group(g, place, style, &g->group_of[row]) != 0) {
+        return nvtxa__out_of_memory(reterr);
+      }
+      g->latest[place->scope] = g->group_of[row];
     }
     nvtxa__group *group = &g->groups->items[g->group_of[row]];
     group->instances++;
@@ -255,12 +269,19 @@ static nvtxa_status group_table(nvtxa_analysis *analysis, const nvtxa_ranges *ra
       .places = places,
       .host = ranges->report == NVTXA_REPORT_PUSHPOP_TRACE,
       .groups = groups,
+      .latest = nvtxa__alloc(analysis->scopes.count + 1, sizeof *g.latest),
       .group_of = nvtxa__alloc(ranges->count + 1, sizeof *g.group_of),
       .values = nvtxa__alloc(ranges->count + 1, sizeof *g.values),
   };
-  nvtxa_status status = g.group_of == NULL || g.values == NULL ? nvtxa__out_of_memory(reterr)
-                                                               : make(&g, used, reterr);
+  nvtxa_status status = NVTXA_OK;
+  if (g.latest == NULL || g.group_of == NULL || g.values == NULL) {
+    status = nvtxa__out_of_memory(reterr);
+  } else {
+    memset(g.latest, 0xFF, analysis->scopes.count * sizeof *g.latest); /* NO_GROUP */
+    status = make(&g, used, reterr);
+  }
   nvtxa__table_free(&g.table);
+  free(g.latest);
   free(g.group_of);
   free(g.first);
   free(g.values);

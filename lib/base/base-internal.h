@@ -174,12 +174,12 @@ uint64_t nvtxa__hash(const void *data, size_t length);
 /* Gets pieces of a file's content. 0 or an errno. */
 typedef int (*nvtxa__write_fn)(void *user, const char *data, size_t length);
 
-/* Write a file by a function that writes through (sink, sink_user), sync it and rename it over
+/* Write a file by a function that writes through (sink, sink_user), `sync` it and rename it over
  * `path`, relative to `directory` (an open directory, or AT_FDCWD). On failure nothing is left and
  * an old file stays. `produce` returns a status and its own error. */
 typedef nvtxa_status (*nvtxa__produce_fn)(void *user, nvtxa__write_fn sink, void *sink_user,
                                           nvtxa_error **reterr);
-nvtxa_status nvtxa__file_replace(int directory, const char *path, const char *shown_path,
+nvtxa_status nvtxa__file_replace(int directory, const char *path, const char *shown_path, bool sync,
                                  nvtxa__produce_fn produce, void *user, nvtxa_error **reterr);
 
 /* Write a new file the same way, for its maker alone: not synced, and left as it is on failure. */

@@ -183,7 +183,7 @@ static int sync_directory_of(int directory, const char *path) {
   return result;
 }
 
-nvtxa_status nvtxa__file_replace(int directory, const char *path, const char *shown_path,
+nvtxa_status nvtxa__file_replace(int directory, const char *path, const char *shown_path, bool sync,
                                  nvtxa__produce_fn produce, void *user, nvtxa_error **reterr) {
   char *name = NULL;
   struct sink *sink = malloc(sizeof *sink);
@@ -203,7 +203,7 @@ nvtxa_status nvtxa__file_replace(int directory, const char *path, const char *sh
   }
   doing = "write";
   errno = sink_flush(sink);
-  if (errno != 0 || fsync(sink->fd) != 0) {
+  if (errno != 0 || (sync && fsync(sink->fd) != 0)) {
     goto failed;
   }
   int closed = close(sink->fd);
@@ -218,7 +218,7 @@ nvtxa_status nvtxa__file_replace(int directory, const char *path, const char *sh
   free(name);
   name = NULL;
   doing = "sync the directory of";
-  if (sync_directory_of(directory, path) != 0) {
+  if (sync && sync_directory_of(directory, path) != 0) {
     goto failed;
   }
   goto out;

@@ -94,7 +94,7 @@ static nvtxa_status produce(void *user, nvtxa__write_fn sink, void *sink_user,
 nvtxa_status nvtxa__record_write(int directory, const char *shown_path, const nvtxa__record *record,
                                  nvtxa_error **reterr) {
   struct production production = {record, shown_path};
-  return nvtxa__file_replace(directory, NVTXA__RECORD_FILE, shown_path, produce, &production,
+  return nvtxa__file_replace(directory, NVTXA__RECORD_FILE, shown_path, true, produce, &production,
                              reterr);
 }
 

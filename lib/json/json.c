@@ -355,7 +355,7 @@ nvtxa_status nvtxa_json_write_file(const nvtxa_json *json, const char *path, nvt
     return nvtxa__invalid(reterr, "NULL");
   }
   struct target target = {json, path};
-  return nvtxa__file_replace(AT_FDCWD, path, path, produce, &target, reterr);
+  return nvtxa__file_replace(AT_FDCWD, path, path, true, produce, &target, reterr);
 }
 
 nvtxa_status nvtxa_json_write(const nvtxa_json *json, nvtxa_json_write_fn write, void *user,

@@ -209,7 +209,7 @@ nvtxa_status nvtxa_stats_write_file(const nvtxa_ranges *ranges, const nvtxa_stat
     status = nvtxa__invalid(reterr, "path is NULL");
   }
   report_file target = {ranges, &own, path};
-  return status == NVTXA_OK ? nvtxa__file_replace(AT_FDCWD, path, path, produce, &target, reterr)
+  return status == NVTXA_OK ? nvtxa__file_replace(AT_FDCWD, path, path, false, produce, &target, reterr)
                             : status;
 }
 

@@ -126,8 +126,8 @@ Test(base, a_file_is_replaced_whole_or_not_at_all) {
   nvtxa_error *error = NULL;
   char *data = NULL;
   size_t length = 0;
-  cr_assert_eq(nvtxa__file_replace(fd, "f", "f", produce, (char *)"old ", NULL), NVTXA_OK);
-  cr_expect_eq(nvtxa__file_replace(fd, "f", "f", produce, (char *)"!new ", &error),
+  cr_assert_eq(nvtxa__file_replace(fd, "f", "f", true, produce, (char *)"old ", NULL), NVTXA_OK);
+  cr_expect_eq(nvtxa__file_replace(fd, "f", "f", true, produce, (char *)"!new ", &error),
                NVTXA_ERROR_LIMIT);
   cr_expect_str_eq(nvtxa_error_message(error), "half way");
   nvtxa_error_free(error);
@@ -135,7 +135,7 @@ Test(base, a_file_is_replaced_whole_or_not_at_all) {
   cr_expect_eq(length, 80000);
   cr_expect_eq(memcmp(data, "old old ", 8), 0);
   free(data);
-  cr_assert_eq(nvtxa__file_replace(fd, "f", "f", produce, (char *)"newer ", NULL), NVTXA_OK);
+  cr_assert_eq(nvtxa__file_replace(fd, "f", "f", true, produce, (char *)"newer ", NULL), NVTXA_OK);
   cr_assert_eq(nvtxa__file_read(fd, "f", "f", 1 << 20, &data, &length, NULL), NVTXA_OK);
   cr_expect_eq(length, 120000);
   free(data);
@@ -144,7 +144,7 @@ Test(base, a_file_is_replaced_whole_or_not_at_all) {
   cr_expect_eq(nvtxa__file_read(fd, "f", "f", 100, &data, &length, &error), NVTXA_ERROR_LIMIT);
   nvtxa_error_free(error);
   error = NULL;
-  cr_expect_eq(nvtxa__file_replace(fd, "no/f", "no/f", produce, (char *)"x", &error),
+  cr_expect_eq(nvtxa__file_replace(fd, "no/f", "no/f", true, produce, (char *)"x", &error),
                NVTXA_ERROR_IO);
   cr_expect_eq(nvtxa_error_errno(error), ENOENT);
   nvtxa_error_free(error);
