@@ -28,6 +28,8 @@ static const nvtxa__column call_columns[] = {
     [CALL_THREAD] = {"globalTid", false},
 };
 
+enum { NEIGHBOUR_BITS = 6 };
+
 /* What an operation is found by. */
 typedef struct key {
   int64_t correlation;
@@ -45,10 +47,9 @@ typedef struct reading {
 /* Correlation ids count up: neighbours shall lie side by side in the table, as they are looked up
  * one after the other. */
 static uint64_t hash_key(key k) {
-  enum { NEIGHBOUR_BITS = 6 };
-  uint64_t neighbours = (uint64_t)k.correlation & ((1 << NEIGHBOUR_BITS) - 1);
+  uint64_t place = (uint64_t)k.correlation & ((1 << NEIGHBOUR_BITS) - 1);
   k.correlation >>= NEIGHBOUR_BITS;
-  return nvtxa__hash(&k, sizeof k) << NEIGHBOUR_BITS | neighbours;
+  return nvtxa__hash(&k, sizeof k) << NEIGHBOUR_BITS | place;
 }
 
 static uint64_t hash_operation(const void *owner, uint32_t operation) {

@@ -15,6 +15,7 @@ typedef struct reading {
   nvtxa__events events;
   nvtxa__export_versions versions;
   /* The launches, read on another thread. */
+  nvtxa__task task;
   nvtxa_hooks quiet; /* of the hooks, only cancelling */
   nvtxa__launches launches;
   nvtxa_status launches_status;
@@ -53,21 +54,6 @@ static nvtxa_status read_events(reading *r, nvtxa_error **reterr) {
     status = nvtxa__database_check_unchanged(&database, reterr);
   }
   nvtxa__database_close(&database);
-  return status;
-}
-
-static nvtxa_status read_all(reading *r, nvtxa_error **reterr) {
-  nvtxa__task task;
-  if (!r->want_gpu) {
-    return read_events(r, reterr);
-  }
-  nvtxa__task_start(&task, read_launches, r);
-  nvtxa_status status = read_events(r, reterr);
-  nvtxa__task_wait(&task);
-  if (status == NVTXA_OK && r->launches_status != NVTXA_OK) {
-    return nvtxa__pass_on(reterr, r->launches_status, r->launches_error);
-  }
-  nvtxa_error_free(r->launches_error);
   return status;
 }
 
@@ -143,8 +129,33 @@ out:
 
 /* ---- nested and projected ---- */
 
-static int project(reading *r, const nvtxa__intervals *intervals, const nvtxa__order *order,
-                   const bool *nested) {
+/* How the events lie on their threads. */
+typedef struct nesting {
+  nvtxa__intervals intervals;
+  nvtxa__order order;
+  bool *nested; /* by thread */
+} nesting;
+
+static int nest(reading *r, nesting *n) {
+  nvtxa__events *events = &r->events;
+  n->intervals =
+      (nvtxa__intervals){events->count,    events->threads.count, events->thread,
+                         events->start_ns, events->duration_ns,   events->row_id};
+  n->nested = nvtxa__alloc_zero(events->threads.count + 1, sizeof *n->nested);
+  r->parent = nvtxa__alloc(events->count + 1, sizeof *r->parent);
+  if (n->nested == NULL || r->parent == NULL ||
+      nvtxa__order_intervals(&n->order, &n->intervals) != 0) {
+    return -1;
+  }
+  return nvtxa__find_parents(&n->intervals, &n->order, r->parent, n->nested);
+}
+
+static void nesting_free(nesting *n) {
+  nvtxa__order_free(&n->order);
+  free(n->nested);
+}
+
+static int project(reading *r, const nesting *n) {
   nvtxa__launches *launches = &r->launches;
   const nvtxa__numbering *threads = &r->events.threads;
   uint32_t *call_thread = nvtxa__alloc(threads->count + 1, sizeof *call_thread);
@@ -155,36 +166,14 @@ static int project(reading *r, const nvtxa__intervals *intervals, const nvtxa__o
     call_thread[t] = nvtxa__number_of(&launches->threads, threads->ids[t]);
   }
   launches->calls.thread_count = launches->threads.count;
-  int result = nvtxa__project(&r->projection, intervals, order, r->parent, nested, call_thread,
-                              &launches->calls, &launches->operations);
+  int result = nvtxa__project(&r->projection, &n->intervals, &n->order, r->parent, n->nested,
+                              call_thread, &launches->calls, &launches->operations);
   free(call_thread);
   if (result == 0 && r->projection.outside.operations > 0) {
     uint32_t thread = launches->calls.thread[r->projection.outside_call];
     int64_t global_tid = launches->threads.ids[thread];
     r->projection.outside.thread = (nvtxa__thread){NVTXA__PID(global_tid), NVTXA__TID(global_tid)};
   }
-  return result;
-}
-
-static int nest_and_project(reading *r) {
-  nvtxa__events *events = &r->events;
-  nvtxa__intervals intervals = {events->count,    events->threads.count, events->thread,
-                                events->start_ns, events->duration_ns,   events->row_id};
-  nvtxa__order order = {NULL, NULL};
-  bool *nested = nvtxa__alloc_zero(intervals.thread_count + 1, sizeof *nested);
-  r->parent = nvtxa__alloc(events->count + 1, sizeof *r->parent);
-  int result = nested == NULL || r->parent == NULL ? -1 : 0;
-  if (result == 0) {
-    result = nvtxa__order_intervals(&order, &intervals);
-  }
-  if (result == 0) {
-    result = nvtxa__find_parents(&intervals, &order, r->parent, nested);
-  }
-  if (result == 0 && r->want_gpu) {
-    result = project(r, &intervals, &order, nested);
-  }
-  nvtxa__order_free(&order);
-  free(nested);
   return result;
 }
 
@@ -370,90 +359,157 @@ static void drop_start_end(nvtxa__events *events) {
   end_open(count, events->flags, events->start_ns, events->duration_ns, events->last_push_ns);
 }
 
-/* The events' columns become the table's. */
-static int move_columns(nvtxa__events *events, nvtxa_ranges *host) {
+/* The events' columns are the table's as well, for the time being. */
+static int share_columns(const nvtxa__events *events, nvtxa_ranges *host) {
   host->count = events->count;
+  host->name = nvtxa__alloc(host->count + 1, sizeof *host->name);
+  host->open = nvtxa__alloc(host->count + 1, sizeof *host->open);
+  host->parent = nvtxa__alloc(host->count + 1, sizeof *host->parent);
+  host->parent_id = nvtxa__alloc(host->count + 1, sizeof *host->parent_id);
+  host->child_total_ns = nvtxa__alloc(host->count + 1, sizeof *host->child_total_ns);
   host->thread = events->thread;
   host->range_id = events->row_id;
   host->start_ns = events->start_ns;
   host->duration_ns = events->duration_ns;
-  host->name = events->name;
-  events->thread = NULL;
-  events->row_id = NULL;
-  events->start_ns = NULL;
-  events->duration_ns = NULL;
-  events->name = NULL;
-  return nvtxa__ranges_resize(host, host->count + 1);
+  return host->name == NULL || host->open == NULL || host->parent == NULL ||
+                 host->parent_id == NULL || host->child_total_ns == NULL
+             ? -1
+             : 0;
 }
 
-static nvtxa_status make_host(reading *r, nvtxa_ranges **ret_host, nvtxa_error **reterr) {
-  nvtxa__events *events = &r->events;
-  nvtxa_ranges *host = nvtxa__ranges_new(NVTXA_REPORT_PUSHPOP_TRACE);
-  naming n = {.number = NULL};
+/* Now they are the table's alone, or (`keep` is false) the events' again. */
+static void part_columns(nvtxa__events *events, nvtxa_ranges *host, bool keep) {
+  if (keep) {
+    events->thread = NULL;
+    events->row_id = NULL;
+    events->start_ns = NULL;
+    events->duration_ns = NULL;
+  } else {
+    host->thread = NULL;
+    host->range_id = NULL;
+    host->start_ns = NULL;
+    host->duration_ns = NULL;
+  }
+}
+
+/* `parent` is NULL where parents are to be found anew. */
+static nvtxa_status fill_host(const reading *r, nvtxa_ranges *host, const uint32_t *parent,
+                              naming *n, nvtxa_error **reterr) {
+  const nvtxa__events *events = &r->events;
   size_t backward = 0;
-  bool alone = events->start_end_count == 0;
-  nvtxa_status status = NVTXA_OK;
-  int result = -1;
-  if (!alone) {
-    drop_start_end(events);
-  }
-  if (host == NULL || naming_begin(&n, events, host) != 0 ||
-      copy_threads(host, &events->threads) != 0 || move_columns(events, host) != 0) {
-    goto out;
-  }
   for (size_t row = 0; row < host->count; row++) {
-    if (give_name(&n, host->name[row], &host->name[row]) != 0) {
-      goto out;
+    if (give_name(n, events->name[row], &host->name[row]) != 0) {
+      return nvtxa__out_of_memory(reterr);
     }
     host->open[row] = (events->flags[row] & NVTXA__OPEN) != 0;
     host->parent[row] = NVTXA__NO_PARENT;
     backward += (events->flags[row] & NVTXA__BACKWARD) != 0;
   }
-  status = nvtxa__ranges_index(host, r->path, reterr);
+  nvtxa_status status = nvtxa__ranges_index(host, r->path, reterr);
   if (status == NVTXA_OK) {
-    status = alone ? nvtxa__hierarchy_adopt(host, r->parent, r->path, reterr)
-                   : nvtxa__hierarchy_set(host, NVTXA_HIERARCHY_FROM_TIMES, NULL, r->path, reterr);
+    status = parent != NULL
+                 ? nvtxa__hierarchy_adopt(host, parent, r->path, reterr)
+                 : nvtxa__hierarchy_set(host, NVTXA_HIERARCHY_FROM_TIMES, NULL, r->path, reterr);
   }
-  result = status == NVTXA_OK ? warn(r, host, &n, backward) : 0;
-  /* Not measured either, but warned of apart from those that never ended. */
-  for (size_t row = 0; row < host->count; row++) {
-    host->open[row] = host->open[row] || (events->flags[row] & NVTXA__BACKWARD) != 0;
-  }
-out:
-  free(n.number);
-  if (result != 0) {
+  if (status == NVTXA_OK && warn(r, host, n, backward) != 0) {
     status = nvtxa__out_of_memory(reterr);
   }
-  if (status != NVTXA_OK) {
-    nvtxa__ranges_free(host);
-    return status;
+  /* Not measured either, but warned of apart from those that never ended. */
+  for (size_t row = 0; row < host->count && backward > 0; row++) {
+    host->open[row] = host->open[row] || (events->flags[row] & NVTXA__BACKWARD) != 0;
   }
-  *ret_host = host;
-  return NVTXA_OK;
+  return status;
+}
+
+/* The table, whose columns are still shared. On failure nothing is. */
+static nvtxa_status make_host(reading *r, const uint32_t *parent, nvtxa_ranges **ret_host,
+                              nvtxa_error **reterr) {
+  nvtxa_ranges *host = nvtxa__ranges_new(NVTXA_REPORT_PUSHPOP_TRACE);
+  naming n = {.number = NULL};
+  nvtxa_status status;
+  if (host == NULL || naming_begin(&n, &r->events, host) != 0 ||
+      copy_threads(host, &r->events.threads) != 0 || share_columns(&r->events, host) != 0) {
+    status = nvtxa__out_of_memory(reterr);
+  } else {
+    status = fill_host(r, host, parent, &n, reterr);
+  }
+  free(n.number);
+  if (status == NVTXA_OK) {
+    *ret_host = host;
+  } else if (host != NULL) {
+    part_columns(&r->events, host, false);
+    nvtxa__ranges_free(host);
+  }
+  return status;
 }
 
 /* ---- both ---- */
 
-static nvtxa_status compute(reading *r, nvtxa_ranges **ret_host, nvtxa_ranges **ret_gpu,
-                            nvtxa_error **reterr) {
-  nvtxa__events *events = &r->events;
-  nvtxa_status status = NVTXA_OK;
-  if (events->last_ns != INT64_MIN) {
-    end_open(events->count, events->flags, events->start_ns, events->duration_ns, events->last_ns);
+/* Wait for the launches. Their error counts where there was none before. */
+static nvtxa_status await_launches(reading *r, nvtxa_status status, nvtxa_error **reterr) {
+  if (!r->want_gpu) {
+    return status;
   }
-  if (sort_events(events) != 0 || nest_and_project(r) != 0) {
+  nvtxa__task_wait(&r->task);
+  if (status == NVTXA_OK && r->launches_status != NVTXA_OK) {
+    return nvtxa__pass_on(reterr, r->launches_status, r->launches_error);
+  }
+  nvtxa_error_free(r->launches_error);
+  return status;
+}
+
+static nvtxa_status project_and_make_gpu(reading *r, const nesting *n, nvtxa_ranges **ret_gpu,
+                                         nvtxa_error **reterr) {
+  if (project(r, n) != 0) {
     return nvtxa__out_of_memory(reterr);
   }
   nvtxa__launches_free(&r->launches);
-  if (nvtxa__cancelled(&r->hooks)) {
-    return nvtxa__cancel_error(reterr);
+  return nvtxa__cancelled(&r->hooks) ? nvtxa__cancel_error(reterr)
+                                     : make_gpu(r, ret_gpu, reterr);
+}
+
+/* All that the launches are not needed for. */
+static nvtxa_status prepare(reading *r, nesting *n, bool want_host, nvtxa_ranges **ret_host,
+                            nvtxa_error **reterr) {
+  nvtxa__events *events = &r->events;
+  nvtxa_status status = read_events(r, reterr);
+  if (status != NVTXA_OK) {
+    return status;
   }
-  if (ret_gpu != NULL) {
-    status = make_gpu(r, ret_gpu, reterr);
+  end_open(events->count, events->flags, events->start_ns, events->duration_ns, events->last_ns);
+  if (sort_events(events) != 0 || nest(r, n) != 0) {
+    return nvtxa__out_of_memory(reterr);
   }
+  /* Where there are no others, the host ranges are all the ranges. */
+  return want_host && events->start_end_count == 0 ? make_host(r, r->parent, ret_host, reterr)
+                                                   : NVTXA_OK;
+}
+
+static nvtxa_status compute(reading *r, nvtxa_ranges **ret_host, nvtxa_ranges **ret_gpu,
+                            nvtxa_error **reterr) {
+  nesting n = {.nested = NULL};
+  nvtxa_ranges *host = NULL;
+  if (r->want_gpu) {
+    nvtxa__task_start(&r->task, read_launches, r);
+  }
+  nvtxa_status status =
+      await_launches(r, prepare(r, &n, ret_host != NULL, &host, reterr), reterr);
+  if (status == NVTXA_OK && r->want_gpu) {
+    status = project_and_make_gpu(r, &n, ret_gpu, reterr);
+  }
+  nesting_free(&n);
   nvtxa__projection_free(&r->projection);
+  if (status == NVTXA_OK && ret_host != NULL && host == NULL) {
+    drop_start_end(&r->events);
+    status = make_host(r, NULL, &host, reterr);
+  }
+  if (host != NULL) {
+    part_columns(&r->events, host, status == NVTXA_OK);
+  }
   if (status == NVTXA_OK && ret_host != NULL) {
-    status = make_host(r, ret_host, reterr);
+    *ret_host = host;
+  } else {
+    nvtxa__ranges_free(host);
   }
   return status;
 }
@@ -481,10 +537,7 @@ nvtxa_status nvtxa_ranges_read_sqlite(const char *path, const nvtxa_ranges_optio
   r.quiet.cancel = r.hooks.cancel;
   nvtxa__log(&r.hooks, NVTXA_LOG_INFO, "reading %s", path);
   nvtxa__activity_start(&r.activity, &r.hooks, "reading the SQLite export");
-  status = read_all(&r, reterr);
-  if (status == NVTXA_OK) {
-    status = compute(&r, ret_host == NULL ? NULL : &host, ret_gpu == NULL ? NULL : &gpu, reterr);
-  }
+  status = compute(&r, ret_host == NULL ? NULL : &host, ret_gpu == NULL ? NULL : &gpu, reterr);
   nvtxa__events_free(&r.events);
   nvtxa__launches_free(&r.launches);
   nvtxa__projection_free(&r.projection);
