@@ -159,8 +159,8 @@ static const char *advice(const struct work *work, nvtxa_status status) {
               status != NVTXA_ERROR_SQLITE_TABLE;
   bool kept = status == NVTXA_ERROR_IO && work->analysis != NULL && work->json == NULL;
   return work->options->no_export && made ? "Run without --no-export to have nsys make it again."
-         : kept ? "With --no-reports, nothing is written to stats/."
-                : NULL;
+         : kept                           ? "With --no-reports, nothing is written to stats/."
+                                          : NULL;
 }
 
 static int run(const analyze_options *options, const cli_output *output) {

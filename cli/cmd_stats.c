@@ -265,8 +265,7 @@ static int run(struct work *work) {
   nvtxa_error *error = NULL;
   int result = CLI_DONE;
   work->hooks.cancel = &cli_interrupted;
-  cli_terminal_watch(&work->hooks, work->options->common.verbosity,
-                     work->options->common.progress);
+  cli_terminal_watch(&work->hooks, work->options->common.verbosity, work->options->common.progress);
   nvtxa_status status = read_tables(work, &error);
   cli_terminal_clear();
   if (status == NVTXA_OK) {

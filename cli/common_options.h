@@ -23,16 +23,13 @@ typedef struct cli_common_options {
 enum { CLI_OPTION_NSYS = 256, CLI_OPTION_TIMEOUT, CLI_OPTION_PROGRESS, CLI_OPTION_OWN };
 
 /* Rows of a table for getopt_long(), and letters for it. */
-#define CLI_COMMON_LONG_OPTIONS                                   \
-  {"nsys", required_argument, NULL, CLI_OPTION_NSYS},             \
-      {"timeout", required_argument, NULL, CLI_OPTION_TIMEOUT},   \
-      {"quiet", no_argument, NULL, 'q'},                          \
-      {"verbose", no_argument, NULL, 'v'},                        \
-      {"progress", required_argument, NULL, CLI_OPTION_PROGRESS}, \
-      {"help", no_argument, NULL, 'h'},                           \
-      {"version", no_argument, NULL, 'V'},                        \
-  {                                                               \
-    NULL, 0, NULL, 0                                              \
+#define CLI_COMMON_LONG_OPTIONS                                                                    \
+  {"nsys", required_argument, NULL, CLI_OPTION_NSYS},                                              \
+      {"timeout", required_argument, NULL, CLI_OPTION_TIMEOUT}, {"quiet", no_argument, NULL, 'q'}, \
+      {"verbose", no_argument, NULL, 'v'},                                                         \
+      {"progress", required_argument, NULL, CLI_OPTION_PROGRESS},                                  \
+      {"help", no_argument, NULL, 'h'}, {"version", no_argument, NULL, 'V'}, {                     \
+    NULL, 0, NULL, 0                                                                               \
   }
 #define CLI_COMMON_LETTERS "qvhV"
 

@@ -28,11 +28,17 @@ void keeper_start(keeper *k, const nvtxa_export *exported, const nvtxa_ranges *h
   pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
+static void stop_if(keeper *k, bool wanted) {
+  if (wanted) {
+    __atomic_store_n(&k->stop, 1, __ATOMIC_RELAXED);
+  }
+}
+
 /* The library looks at `stop`; a signal sets another flag. */
 static void wait_and_watch(keeper *k) {
   struct timespec until;
   do {
-    k->stop = k->stop || cli_interrupted;
+    stop_if(k, cli_interrupted);
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_nsec += 50000000;
     if (until.tv_nsec >= 1000000000) {
@@ -43,8 +49,8 @@ static void wait_and_watch(keeper *k) {
 }
 
 nvtxa_status keeper_end(keeper *k, nvtxa_status analysed, nvtxa_error **error) {
-  k->stop = analysed == NVTXA_ERROR_LIMIT || analysed == NVTXA_ERROR_OUT_OF_MEMORY ||
-            analysed == NVTXA_ERROR_CANCELLED;
+  stop_if(k, analysed == NVTXA_ERROR_LIMIT || analysed == NVTXA_ERROR_OUT_OF_MEMORY ||
+                 analysed == NVTXA_ERROR_CANCELLED);
   if (k->running) {
     wait_and_watch(k);
   } else if (!k->stop) {

@@ -10,7 +10,7 @@ volatile sig_atomic_t cli_interrupted;
 
 static void interrupt(int number) {
   (void)number;
-  cli_interrupted = 1;
+  __atomic_store_n(&cli_interrupted, 1, __ATOMIC_RELAXED); /* other threads look at it */
 }
 
 static void nothing(int number) {

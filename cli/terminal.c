@@ -155,8 +155,7 @@ void cli_log(const char *what, const char *path) {
 
 static void log_message(void *user, nvtxa_log_level level, const char *message) {
   (void)user;
-  static const int needed[] = {
-      [NVTXA_LOG_DEBUG] = 2, [NVTXA_LOG_INFO] = 1, [NVTXA_LOG_NOTICE] = 0};
+  static const int needed[] = {[NVTXA_LOG_DEBUG] = 2, [NVTXA_LOG_INFO] = 1, [NVTXA_LOG_NOTICE] = 0};
   if (terminal.verbosity >= needed[level]) {
     cli_terminal_clear();
     fputs("nvtxa: ", stderr);

@@ -137,23 +137,23 @@ typedef enum nvtxa_warning_kind {
   NVTXA_WARNING_MISSING_ITERATIONS = 2,    /**< declared iterations that no host range stands for */
   NVTXA_WARNING_UNEXPECTED_ITERATIONS = 3, /**< iterations that the manifest does not declare */
   NVTXA_WARNING_MISSING_HOST_RANGES = 4,   /**< iterations without a measured host range */
-  NVTXA_WARNING_MISSING_GPU_PROJECTIONS = 5,  /**< iterations without a GPU projection */
-  NVTXA_WARNING_NO_GPU_CAPTURE_RANGE = 6,     /**< the capture range has no GPU projection */
-  NVTXA_WARNING_ITERATIONS_ELSEWHERE = 7,     /**< ranges named like the missing iterations */
-  NVTXA_WARNING_PARENTS_RECOMPUTED = 20,      /**< a report's parent ids disagreed with its times */
-  NVTXA_WARNING_ROWS_MISSING = 21,            /**< ranges declare more children than there are */
-  NVTXA_WARNING_BYTES_REPLACED = 22,          /**< names held bytes that are not UTF-8 */
-  NVTXA_WARNING_UNATTRIBUTED_GPU_WORK = 23,   /**< GPU work that no range encloses */
-  NVTXA_WARNING_OPEN_RANGES = 24,             /**< ranges that were still open at the end */
-  NVTXA_WARNING_BACKWARD_RANGES = 25,         /**< ranges that end before they start */
-  NVTXA_WARNING_NAMES_MISSING = 26,           /**< names that the export refers to but lacks */
-  NVTXA_WARNING_MANIFEST_ITERATIONS = 40,     /**< workload.iterations is not a count */
-  NVTXA_WARNING_MANIFEST_RECORD_IDS = 41,     /**< record_ids is not a sequence */
-  NVTXA_WARNING_TRACE_ABSENT = 60,            /**< the trace is not there to compare with */
-  NVTXA_WARNING_REPORTS_UNIDENTIFIED = 61,    /**< nothing says which trace the reports are of */
+  NVTXA_WARNING_MISSING_GPU_PROJECTIONS = 5, /**< iterations without a GPU projection */
+  NVTXA_WARNING_NO_GPU_CAPTURE_RANGE = 6,    /**< the capture range has no GPU projection */
+  NVTXA_WARNING_ITERATIONS_ELSEWHERE = 7,    /**< ranges named like the missing iterations */
+  NVTXA_WARNING_PARENTS_RECOMPUTED = 20,     /**< a report's parent ids disagreed with its times */
+  NVTXA_WARNING_ROWS_MISSING = 21,           /**< ranges declare more children than there are */
+  NVTXA_WARNING_BYTES_REPLACED = 22,         /**< names held bytes that are not UTF-8 */
+  NVTXA_WARNING_UNATTRIBUTED_GPU_WORK = 23,  /**< GPU work that no range encloses */
+  NVTXA_WARNING_OPEN_RANGES = 24,            /**< ranges that were still open at the end */
+  NVTXA_WARNING_BACKWARD_RANGES = 25,        /**< ranges that end before they start */
+  NVTXA_WARNING_NAMES_MISSING = 26,          /**< names that the export refers to but lacks */
+  NVTXA_WARNING_MANIFEST_ITERATIONS = 40,    /**< workload.iterations is not a count */
+  NVTXA_WARNING_MANIFEST_RECORD_IDS = 41,    /**< record_ids is not a sequence */
+  NVTXA_WARNING_TRACE_ABSENT = 60,           /**< the trace is not there to compare with */
+  NVTXA_WARNING_REPORTS_UNIDENTIFIED = 61,   /**< nothing says which trace the reports are of */
   NVTXA_WARNING_REPORTS_OF_ANOTHER_TRACE = 62, /**< the reports belong to another trace */
-  NVTXA_WARNING_SQLITE_SCHEMA = 63,           /**< the export's schema is not a known one */
-  NVTXA_WARNING_SQLITE_OLDER = 64             /**< the SQLite export is older than the trace */
+  NVTXA_WARNING_SQLITE_SCHEMA = 63,            /**< the export's schema is not a known one */
+  NVTXA_WARNING_SQLITE_OLDER = 64              /**< the SQLite export is older than the trace */
 } nvtxa_warning_kind;
 
 /** One warning: its kind, and a sentence that says it in full. */

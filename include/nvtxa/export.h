@@ -57,8 +57,9 @@ typedef struct nvtxa_export_options {
 /**
  * Export `run_dir/trace.nsys-rep` anew.
  *
- * nsys runs with an argument vector (no shell), in a fresh private directory below `run_dir/stats/`:
- * first `--version`, then one `export` to SQLite. With NVTXA_ENGINE_NSYS follow `stats
+ * nsys runs with an argument vector (no shell), in a fresh private directory below
+ * `run_dir/stats/`: first `--version`, then one `export` to SQLite. With NVTXA_ENGINE_NSYS follow
+ * `stats
  * --help-reports` and a `stats` for each report from that one export (range ids join only within
  * one export). Success is what nsys wrote, not its exit status.
  *
@@ -67,8 +68,8 @@ typedef struct nvtxa_export_options {
  * are what they were. With NVTXA_ENGINE_NATIVE the private directory with the SQLite export lives
  * as long as the returned object, and nothing lands in `stats/`; see nvtxa_stats_keep() for that.
  *
- * Where there is no nsys, and unless NVTXA_ENGINE_NSYS is asked for, `run_dir/trace.sqlite` is taken
- * if it is not older than the trace; a NVTXA_LOG_NOTICE says so.
+ * Where there is no nsys, and unless NVTXA_ENGINE_NSYS is asked for, `run_dir/trace.sqlite` is
+ * taken if it is not older than the trace; a NVTXA_LOG_NOTICE says so.
  *
  * @param run_dir     the run directory
  * @param options     NULL for the defaults
@@ -108,8 +109,9 @@ NVTXA_API nvtxa_status nvtxa_export_trace(const char *trace_path,
  * With NVTXA_ENGINE_NSYS these are the reports in `run_dir/stats/`, under either naming;
  * `export.json` says which they are, which engine made them, and of which trace. A warning is given
  * where the trace is absent, where it is not the one the reports were made from, or where nothing
- * says so. With NVTXA_ENGINE_NATIVE it is `run_dir/trace.sqlite`, with a warning where that is older
- * than the trace. NVTXA_ENGINE_AUTO takes the reports where there are any, else `trace.sqlite`.
+ * says so. With NVTXA_ENGINE_NATIVE it is `run_dir/trace.sqlite`, with a warning where that is
+ * older than the trace. NVTXA_ENGINE_AUTO takes the reports where there are any, else
+ * `trace.sqlite`.
  *
  * @param run_dir     the run directory
  * @param options     NULL for the defaults; only `engine` and `hooks` are used
@@ -177,8 +179,8 @@ NVTXA_API nvtxa_text nvtxa_export_report_relative_path(const nvtxa_export *expor
                                                        nvtxa_report report);
 
 /**
- * SHA-256 of the trace that the export or the reports were made from, 64 lower-case hex digits; no text where it
- * is not known. Borrowed. Thread-safe. Since 0.1.
+ * SHA-256 of the trace that the export or the reports were made from, 64 lower-case hex digits; no
+ * text where it is not known. Borrowed. Thread-safe. Since 0.1.
  */
 NVTXA_API nvtxa_text nvtxa_export_trace_sha256(const nvtxa_export *exported);
 

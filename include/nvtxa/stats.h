@@ -68,9 +68,9 @@ NVTXA_API nvtxa_status nvtxa_stats_write_file(const nvtxa_ranges *ranges,
                                               nvtxa_error **reterr);
 
 /**
- * Keep both tables as CSV reports in the run directory of an export: `stats/nsys_<report>.csv`, with
- * an `export.json` that says what they were made from. All files are replaced, or none. The two
- * reports are written at the same time, on a further thread.
+ * Keep both tables as CSV reports in the run directory of an export: `stats/nsys_<report>.csv`,
+ * with an `export.json` that says what they were made from. All files are replaced, or none. The
+ * two reports are written at the same time, on a further thread.
  *
  * @param exported    the export that the tables were read from, of a run directory
  * @param host        its table of NVTXA_REPORT_PUSHPOP_TRACE
@@ -83,8 +83,8 @@ NVTXA_API nvtxa_status nvtxa_stats_write_file(const nvtxa_ranges *ranges,
  * Thread-safe. Since 0.1.
  */
 NVTXA_API nvtxa_status nvtxa_stats_keep(const nvtxa_export *exported, const nvtxa_ranges *host,
-                                        const nvtxa_ranges *gpu,
-                                        const nvtxa_stats_options *options, nvtxa_error **reterr);
+                                        const nvtxa_ranges *gpu, const nvtxa_stats_options *options,
+                                        nvtxa_error **reterr);
 
 NVTXA_END_DECLS
 

@@ -249,10 +249,10 @@ static int warn_of_iterations(nvtxa_analysis *analysis) {
 /* Both reports' warnings, kind by kind. */
 static int copy_reports_warnings(nvtxa_analysis *analysis) {
   static const nvtxa_warning_kind kinds[] = {
-      NVTXA_WARNING_PARENTS_RECOMPUTED,    NVTXA_WARNING_ROWS_MISSING, NVTXA_WARNING_BYTES_REPLACED,
-      NVTXA_WARNING_UNATTRIBUTED_GPU_WORK, NVTXA_WARNING_OPEN_RANGES,
-      NVTXA_WARNING_BACKWARD_RANGES,       NVTXA_WARNING_NAMES_MISSING,
-      NVTXA_WARNING_SQLITE_SCHEMA,
+      NVTXA_WARNING_PARENTS_RECOMPUTED, NVTXA_WARNING_ROWS_MISSING,
+      NVTXA_WARNING_BYTES_REPLACED,     NVTXA_WARNING_UNATTRIBUTED_GPU_WORK,
+      NVTXA_WARNING_OPEN_RANGES,        NVTXA_WARNING_BACKWARD_RANGES,
+      NVTXA_WARNING_NAMES_MISSING,      NVTXA_WARNING_SQLITE_SCHEMA,
   };
   const nvtxa_ranges *const tables[] = {analysis->host, analysis->gpu};
   for (size_t k = 0; k < NVTXA__COUNT(kinds); k++) {

@@ -5,8 +5,8 @@
 #ifndef NVTXA_BASE_INTERNAL_H
 #define NVTXA_BASE_INTERNAL_H
 
-#include <stdarg.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <sys/types.h>
 
@@ -94,8 +94,8 @@ size_t nvtxa__utf8_replace(char *out, const char *data, size_t length);
 /* Make room for `needed` items of `item_size` bytes, growing by half at least. 0 or -1. */
 int nvtxa__reserve(void *pointer_to_array, size_t *capacity, size_t needed, size_t item_size);
 
-/* Arrays with an item a row, which may be large: as malloc() and calloc(), and free() frees them, but
- * large ones ask for large pages. */
+/* Arrays with an item a row, which may be large: as malloc() and calloc(), and free() frees them,
+ * but large ones ask for large pages. */
 void *nvtxa__alloc(size_t count, size_t item_size);
 void *nvtxa__alloc_zero(size_t count, size_t item_size);
 void *nvtxa__alloc_again(void *memory, size_t count, size_t item_size); /* as realloc() */

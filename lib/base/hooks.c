@@ -5,7 +5,9 @@
 #include "base-internal.h"
 
 bool nvtxa__cancelled(const nvtxa_hooks *hooks) {
-  return hooks != NULL && hooks->cancel != NULL && *hooks->cancel != 0;
+  /* Another thread, or a handler on one, may set it. */
+  return hooks != NULL && hooks->cancel != NULL &&
+         __atomic_load_n(hooks->cancel, __ATOMIC_RELAXED) != 0;
 }
 
 nvtxa_status nvtxa__cancel_error(nvtxa_error **reterr) {

@@ -17,10 +17,10 @@
 
 typedef struct nvtxa__database {
   sqlite3 *handle;
-  const char *path;         /* borrowed, for messages */
+  const char *path;          /* borrowed, for messages */
   const nvtxa_hooks *hooks;  /* borrowed */
   nvtxa__activity *activity; /* borrowed; NULL: none to show */
-  struct stat opened;       /* what the file was when it was opened */
+  struct stat opened;        /* what the file was when it was opened */
 } nvtxa__database;
 
 /* Open read-only. One connection is used by one thread at a time. nvtxa__database_close() is due

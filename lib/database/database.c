@@ -79,8 +79,7 @@ static nvtxa_status check_header(nvtxa__database *database, nvtxa_error **reterr
   nvtxa_status status = nvtxa__file_open(AT_FDCWD, database->path, database->path, &fd, &cause);
   if (status != NVTXA_OK && cause != NULL && nvtxa_error_errno(cause) == ENOENT) {
     nvtxa_error_free(cause);
-    return nvtxa__fail(reterr, NVTXA_ERROR_SQLITE_MISSING,
-                       &(nvtxa__where){.file = database->path},
+    return nvtxa__fail(reterr, NVTXA_ERROR_SQLITE_MISSING, &(nvtxa__where){.file = database->path},
                        "there is no such SQLite export");
   }
   if (status != NVTXA_OK) {
@@ -98,10 +97,11 @@ static nvtxa_status check_header(nvtxa__database *database, nvtxa_error **reterr
     return nvtxa__database_failed(database, SQLITE_NOTADB, reterr);
   }
   if (header[18] > 1 || header[19] > 1) {
-    return damaged(database,
-                   "nsys does not write it so; `sqlite3 FILE 'PRAGMA journal_mode=DELETE'` turns it "
-                   "back.",
-                   reterr, "the SQLite export is in WAL mode, which cannot be read without writing");
+    return damaged(
+        database,
+        "nsys does not write it so; `sqlite3 FILE 'PRAGMA journal_mode=DELETE'` turns it "
+        "back.",
+        reterr, "the SQLite export is in WAL mode, which cannot be read without writing");
   }
   return NVTXA_OK;
 }
@@ -146,8 +146,8 @@ static nvtxa_status harden(nvtxa__database *database, nvtxa_error **reterr) {
   sqlite3_extended_result_codes(handle, 1);
   /* A file that shrinks under a mapping would be a signal, not an error. */
   if (answer == SQLITE_OK) {
-    answer = sqlite3_exec(handle, "PRAGMA mmap_size = 0; PRAGMA cell_size_check = ON", NULL, NULL,
-                          NULL);
+    answer =
+        sqlite3_exec(handle, "PRAGMA mmap_size = 0; PRAGMA cell_size_check = ON", NULL, NULL, NULL);
   }
   if (answer == SQLITE_OK) {
     answer = sqlite3_set_authorizer(handle, authorize, NULL);
@@ -169,8 +169,8 @@ nvtxa_status nvtxa__database_open(nvtxa__database *database, const char *path,
   if (plain == NULL) {
     return nvtxa__out_of_memory(reterr);
   }
-  int answer = sqlite3_open_v2(plain, &database->handle,
-                               SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
+  int answer =
+      sqlite3_open_v2(plain, &database->handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
   free(plain);
   status = nvtxa__database_failed(database, answer, reterr);
   return status == NVTXA_OK ? harden(database, reterr) : status;
@@ -185,9 +185,9 @@ nvtxa_status nvtxa__database_check_unchanged(const nvtxa__database *database,
                                              nvtxa_error **reterr) {
   const struct stat *then = &database->opened;
   struct stat now;
-  if (stat(database->path, &now) == 0 && now.st_ino == then->st_ino &&
-      now.st_dev == then->st_dev && now.st_size == then->st_size &&
-      now.st_mtim.tv_sec == then->st_mtim.tv_sec && now.st_mtim.tv_nsec == then->st_mtim.tv_nsec) {
+  if (stat(database->path, &now) == 0 && now.st_ino == then->st_ino && now.st_dev == then->st_dev &&
+      now.st_size == then->st_size && now.st_mtim.tv_sec == then->st_mtim.tv_sec &&
+      now.st_mtim.tv_nsec == then->st_mtim.tv_nsec) {
     return NVTXA_OK;
   }
   return damaged(database, "Wait until whoever writes it has finished.", reterr,

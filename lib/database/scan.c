@@ -18,11 +18,11 @@ nvtxa_status nvtxa__database_has_table(nvtxa__database *database, const char *ta
   nvtxa_status status = NVTXA_OK;
   *ret_has = false;
   /* Views and virtual tables have no root page. */
-  int answer = sqlite3_prepare_v2(
-      database->handle,
-      "SELECT rootpage FROM sqlite_master WHERE type IN ('table', 'view') AND "
-      "name = ?1 COLLATE NOCASE",
-      -1, &statement, NULL);
+  int answer =
+      sqlite3_prepare_v2(database->handle,
+                         "SELECT rootpage FROM sqlite_master WHERE type IN ('table', 'view') AND "
+                         "name = ?1 COLLATE NOCASE",
+                         -1, &statement, NULL);
   if (answer == SQLITE_OK) {
     answer = sqlite3_bind_text(statement, 1, table, -1, SQLITE_STATIC);
   }
@@ -121,7 +121,7 @@ static nvtxa_status compose(const nvtxa__row *row, size_t count, nvtxa__buffer *
                          "the table lacks the column '%s'", column->name);
     }
     result |= found.has[i] ? nvtxa__buffer_printf(sql, ", \"%s\"", column->name)
-                            : nvtxa__buffer_printf(sql, ", NULL");
+                           : nvtxa__buffer_printf(sql, ", NULL");
   }
   result |= nvtxa__buffer_printf(sql, ") FROM \"%s\" NOT INDEXED", row->table);
   return result == 0 ? NVTXA_OK : nvtxa__out_of_memory(reterr);
@@ -171,8 +171,7 @@ nvtxa_status nvtxa__database_scan(nvtxa__database *database, const char *table,
   nvtxa_status status = compose(&row, count, &sql, reterr);
   if (status == NVTXA_OK) {
     int answer = run(database, sql.data, &row);
-    status = row.status != NVTXA_OK ? row.status
-                                    : nvtxa__database_failed(database, answer, reterr);
+    status = row.status != NVTXA_OK ? row.status : nvtxa__database_failed(database, answer, reterr);
   }
   nvtxa__buffer_free(&sql);
   return status;
@@ -251,5 +250,6 @@ nvtxa_text nvtxa__row_text(nvtxa__row *row, size_t column) {
       break;
   }
   /* An empty blob has no bytes, and neither has a text for which there was no memory. */
-  return (nvtxa_text){data == NULL ? "" : data, data == NULL ? 0 : (size_t)sqlite3_value_bytes(cell)};
+  return (nvtxa_text){data == NULL ? "" : data,
+                      data == NULL ? 0 : (size_t)sqlite3_value_bytes(cell)};
 }

@@ -1,9 +1,9 @@
 /*
  * What the rooms of the export module share. run.c and found.c are the two ways to an export,
- * export.c is the object that they make; keep.c adds reports to it that were computed here. They use trace.c (the trace and what identifies
- * it), private.c (the directory in which nsys works), program.c, child.c and output.c (one command,
- * run and listened to), nsys.c (the calls of nsys), landing.c (files into stats/) and record.c
- * (export.json).
+ * export.c is the object that they make; keep.c adds reports to it that were computed here. They
+ * use trace.c (the trace and what identifies it), private.c (the directory in which nsys works),
+ * program.c, child.c and output.c (one command, run and listened to), nsys.c (the calls of nsys),
+ * landing.c (files into stats/) and record.c (export.json).
  */
 #ifndef NVTXA_EXPORT_INTERNAL_H
 #define NVTXA_EXPORT_INTERNAL_H
@@ -37,8 +37,8 @@ nvtxa_status nvtxa__trace_identify(int fd, const char *shown_trace, const nvtxa_
                                    nvtxa__trace *trace, nvtxa_error **reterr);
 
 /* Fails if the trace, `name` in `directory`, is no longer the open and identified one. */
-nvtxa_status nvtxa__trace_check(int directory, const char *name, int fd, const char *shown_trace, const nvtxa__trace *trace,
-                                nvtxa_error **reterr);
+nvtxa_status nvtxa__trace_check(int directory, const char *name, int fd, const char *shown_trace,
+                                const nvtxa__trace *trace, nvtxa_error **reterr);
 
 /* ---- the private directory (private.c) ---- */
 
@@ -227,11 +227,11 @@ nvtxa_status nvtxa__export_keep(const nvtxa_export *exported, const nvtxa_hooks 
 struct nvtxa_export {
   nvtxa__refcount ref;
   bool fresh;
-  int run;                 /* the run directory, for native reports; else -1 */
-  const char *shown_stats; /* its stats/, for messages */
+  int run;                  /* the run directory, for native reports; else -1 */
+  const char *shown_stats;  /* its stats/, for messages */
   nvtxa__private workplace; /* with a private SQLite export; else its fd is -1 */
   nvtxa__arena arena;
-  nvtxa__record record; /* no text, no digest and size -1 where nothing identifies the reports */
+  nvtxa__record record;    /* no text, no digest and size -1 where nothing identifies the reports */
   const char *sqlite_path; /* to read the ranges from; NULL: from the reports */
   nvtxa_text sqlite_relative;
   struct {
@@ -274,7 +274,11 @@ int nvtxa__job_plan_reports(nvtxa__job *job);
 int nvtxa__job_set_versions(nvtxa__job *job, const nvtxa__export_versions *versions);
 
 /* Whether the run directory has a trace.sqlite, and whether that is older than its trace. */
-typedef enum nvtxa__beside { NVTXA__NONE_BESIDE, NVTXA__OLDER_BESIDE, NVTXA__FRESH_BESIDE } nvtxa__beside;
+typedef enum nvtxa__beside {
+  NVTXA__NONE_BESIDE,
+  NVTXA__OLDER_BESIDE,
+  NVTXA__FRESH_BESIDE
+} nvtxa__beside;
 nvtxa__beside nvtxa__job_sqlite_beside(const nvtxa__job *job);
 
 /* Say which file in stats/ a report is. 0 or -1. */

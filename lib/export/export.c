@@ -29,8 +29,8 @@ static nvtxa_status take_options(nvtxa__job *job, const nvtxa_export_options *op
 
 nvtxa_status nvtxa__job_begin_bare(nvtxa__job *job, const nvtxa_export_options *options,
                                    nvtxa_export **ret_export, nvtxa_error **reterr) {
-  *job = (nvtxa__job){
-      .options = NVTXA_EXPORT_OPTIONS_INIT, .hooks_copy = NVTXA_HOOKS_INIT, .run = -1};
+  *job =
+      (nvtxa__job){.options = NVTXA_EXPORT_OPTIONS_INIT, .hooks_copy = NVTXA_HOOKS_INIT, .run = -1};
   if (ret_export == NULL) {
     return nvtxa__invalid(reterr, "ret_export is NULL");
   }
@@ -68,8 +68,7 @@ nvtxa_status nvtxa__job_begin(nvtxa__job *job, const char *run_dir,
   job->shown_sqlite = nvtxa__join(run_dir, NVTXA__SQLITE_FILE);
   char *shown_stats = nvtxa__join(run_dir, NVTXA__STATS_DIR);
   if (shown_stats != NULL) {
-    job->made->shown_stats =
-        nvtxa__arena_copy(&job->made->arena, shown_stats, strlen(shown_stats));
+    job->made->shown_stats = nvtxa__arena_copy(&job->made->arena, shown_stats, strlen(shown_stats));
     job->shown_stats = job->made->shown_stats;
     free(shown_stats);
   }
@@ -139,13 +138,11 @@ nvtxa__beside nvtxa__job_sqlite_beside(const nvtxa__job *job) {
 nvtxa_status nvtxa__job_take_sqlite(nvtxa__job *job, nvtxa_error **reterr) {
   nvtxa_export *made = job->made;
   nvtxa__export_versions versions;
-  nvtxa_status status =
-      nvtxa__export_versions_of(job->shown_sqlite, job->hooks, &versions, reterr);
+  nvtxa_status status = nvtxa__export_versions_of(job->shown_sqlite, job->hooks, &versions, reterr);
   if (status != NVTXA_OK) {
     return status;
   }
-  made->sqlite_path =
-      nvtxa__arena_copy(&made->arena, job->shown_sqlite, strlen(job->shown_sqlite));
+  made->sqlite_path = nvtxa__arena_copy(&made->arena, job->shown_sqlite, strlen(job->shown_sqlite));
   made->sqlite_relative = nvtxa__text(NVTXA__SQLITE_FILE);
   made->record.engine = NVTXA_ENGINE_NATIVE;
   if (made->sqlite_path == NULL || nvtxa__job_set_versions(job, &versions) != 0 ||

@@ -259,8 +259,7 @@ static nvtxa_status open_reports(nvtxa__job *job, struct search *search, nvtxa_e
   bool recorded = false;
   nvtxa_status status = read_record(job, search, &recorded, reterr);
   if (status == NVTXA_OK) {
-    status = recorded ? take_recorded(job, search, reterr)
-                      : take_unidentified(job, search, reterr);
+    status = recorded ? take_recorded(job, search, reterr) : take_unidentified(job, search, reterr);
   }
   bool identified = recorded && job->made->record.trace.size_bytes >= 0;
   if (status == NVTXA_OK && recorded && !identified) {
@@ -307,9 +306,9 @@ nvtxa_status nvtxa_export_open(const char *run_dir, const nvtxa_export_options *
   }
   if (status == NVTXA_OK) {
     nvtxa_engine engine = job.options.engine;
-    bool native = engine == NVTXA_ENGINE_NATIVE ||
-                  (engine == NVTXA_ENGINE_AUTO && !has_reports(&search) &&
-                   nvtxa__job_sqlite_beside(&job) != NVTXA__NONE_BESIDE);
+    bool native =
+        engine == NVTXA_ENGINE_NATIVE || (engine == NVTXA_ENGINE_AUTO && !has_reports(&search) &&
+                                          nvtxa__job_sqlite_beside(&job) != NVTXA__NONE_BESIDE);
     status = native             ? open_sqlite(&job, reterr)
              : search.stats < 0 ? missing(&job, NVTXA_REPORT_PUSHPOP_TRACE, reterr)
                                 : open_reports(&job, &search, reterr);

@@ -29,8 +29,8 @@ static nvtxa_status write_both(const nvtxa__private *private, nvtxa__write_repor
   nvtxa__task tasks[NVTXA_REPORT_COUNT];
   nvtxa_status status = NVTXA_OK;
   for (int report = 0; report < NVTXA_REPORT_COUNT; report++) {
-    both[report] = (writing){
-        .private = private, .write = write, .user = user, .report = (nvtxa_report)report};
+    both[report] =
+        (writing){.private = private, .write = write, .user = user, .report = (nvtxa_report)report};
     nvtxa__report_file(both[report].file, (nvtxa_report)report, NVTXA__NAMING_NEW);
   }
   for (int report = 1; report < NVTXA_REPORT_COUNT; report++) {

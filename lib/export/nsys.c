@@ -21,7 +21,6 @@
 
 #include "export-internal.h"
 
-
 enum { VERSION_LIMIT = 256 };
 
 /* ---- failures ---- */
@@ -345,9 +344,14 @@ nvtxa_status nvtxa__nsys_report(nvtxa__nsys *nsys, nvtxa_report report, nvtxa_er
   char activity[64];
   char doing[64];
   const char *name = nvtxa__report_name(report, NVTXA__NAMING_NEW);
-  const char *const argv[] = {
-      nsys->child.program,      "stats",     option, "--format=csv", "--output=nsys",
-      "--force-overwrite=true", NVTXA__EXPORT_FILE, NULL};
+  const char *const argv[] = {nsys->child.program,
+                              "stats",
+                              option,
+                              "--format=csv",
+                              "--output=nsys",
+                              "--force-overwrite=true",
+                              NVTXA__EXPORT_FILE,
+                              NULL};
   nvtxa__output output = {0};
   nvtxa__result result;
   snprintf(option, sizeof option, "--report=%s", nvtxa__report_name(report, nsys->naming[report]));

@@ -208,16 +208,17 @@ nvtxa_status nvtxa__private_make(nvtxa__private *private, int run, const char *s
 
 nvtxa_status nvtxa__private_make_in(nvtxa__private *private, const char *directory,
                                     const nvtxa_hooks *hooks, nvtxa_error **reterr) {
-  *private = (nvtxa__private){
-      .run = -1, .fd = -1, .lock = -1, .shown_parent = directory, .hooks = hooks};
+  *private =
+      (nvtxa__private){.run = -1, .fd = -1, .lock = -1, .shown_parent = directory, .hooks = hooks};
   private->parent = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (private->parent < 0) {
-    return nvtxa__fail(reterr, NVTXA_ERROR_IO,
-                       &(nvtxa__where){.file = directory,
-                                       .errnum = errno,
-                                       .hint = "The SQLite export is made in this directory for the "
-                                               "time being: set TMPDIR to one that can be written."},
-                       "cannot open the directory for temporary files");
+    return nvtxa__fail(
+        reterr, NVTXA_ERROR_IO,
+        &(nvtxa__where){.file = directory,
+                        .errnum = errno,
+                        .hint = "The SQLite export is made in this directory for the "
+                                "time being: set TMPDIR to one that can be written."},
+        "cannot open the directory for temporary files");
   }
   return make(private, reterr);
 }

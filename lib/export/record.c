@@ -47,23 +47,22 @@ static json_t *reports_json(const nvtxa__record *record) {
 }
 
 static json_t *trace_json(const nvtxa__trace *trace) {
-  return trace->size_bytes < 0
-             ? json_null()
-             : json_pack("{s:s, s:I, s:I, s:s}", "path", NVTXA__TRACE_FILE, /**/
-                         "size_bytes", (json_int_t)trace->size_bytes,       /**/
-                         "modified_ns", (json_int_t)trace->modified_ns,     /**/
-                         "sha256", trace->sha256);
+  return trace->size_bytes < 0 ? json_null()
+                               : json_pack("{s:s, s:I, s:I, s:s}", "path", NVTXA__TRACE_FILE, /**/
+                                           "size_bytes", (json_int_t)trace->size_bytes,       /**/
+                                           "modified_ns", (json_int_t)trace->modified_ns,     /**/
+                                           "sha256", trace->sha256);
 }
 
 static json_t *record_json(const nvtxa__record *record) {
-  return json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o}",                 /**/
-                   "schema_version", SCHEMA_VERSION,                           /**/
-                   "engine", nvtxa_engine_name(record->engine),                /**/
-                   "nsys_version", text_json(record->nsys_version),            /**/
-                   "nsys_path", text_json(record->nsys_path),                  /**/
-                   "export_schema_version", text_json(record->schema_version), /**/
+  return json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o}",                   /**/
+                   "schema_version", SCHEMA_VERSION,                             /**/
+                   "engine", nvtxa_engine_name(record->engine),                  /**/
+                   "nsys_version", text_json(record->nsys_version),              /**/
+                   "nsys_path", text_json(record->nsys_path),                    /**/
+                   "export_schema_version", text_json(record->schema_version),   /**/
                    "export_product_version", text_json(record->product_version), /**/
-                   "trace", trace_json(&record->trace),                        /**/
+                   "trace", trace_json(&record->trace),                          /**/
                    "reports", reports_json(record));
 }
 

@@ -20,11 +20,11 @@ static int64_t deadline(int64_t timeout_ns) {
 
 /* The trace as it is called, how it is reached, and open. */
 typedef struct source {
-  int directory;    /* where `name` is looked up */
+  int directory; /* where `name` is looked up */
   const char *name;
   const char *shown;
   int fd;
-  char *absolute;   /* for nsys, which runs elsewhere; its own name is kept if it is a link */
+  char *absolute; /* for nsys, which runs elsewhere; its own name is kept if it is a link */
 } source;
 
 /* What the calls of nsys need. */
@@ -37,8 +37,7 @@ static nvtxa_status find_absolute(source *trace, const char *directory, const ch
                                   nvtxa_error **reterr) {
   char *resolved = realpath(directory, NULL);
   if (resolved == NULL) {
-    return nvtxa__fail(reterr, NVTXA_ERROR_IO,
-                       &(nvtxa__where){.file = directory, .errnum = errno},
+    return nvtxa__fail(reterr, NVTXA_ERROR_IO, &(nvtxa__where){.file = directory, .errnum = errno},
                        "cannot find out the absolute path of this directory");
   }
   trace->absolute = nvtxa__join(resolved, name);
@@ -63,8 +62,7 @@ static nvtxa_status record_nsys(nvtxa__job *job, const nvtxa__nsys *nsys, nvtxa_
   return lacking ? nvtxa__out_of_memory(reterr) : NVTXA_OK;
 }
 
-static nvtxa_status record_reports(nvtxa__job *job, const nvtxa__nsys *nsys,
-                                   nvtxa_error **reterr) {
+static nvtxa_status record_reports(nvtxa__job *job, const nvtxa__nsys *nsys, nvtxa_error **reterr) {
   nvtxa__record *record = &job->made->record;
   for (int report = 0; report < NVTXA_REPORT_COUNT; report++) {
     char file[NVTXA__REPORT_FILE];
@@ -83,9 +81,8 @@ static nvtxa_status record_reports(nvtxa__job *job, const nvtxa__nsys *nsys,
 
 static nvtxa_status make_reports(nvtxa__job *job, nvtxa__nsys *nsys, nvtxa_error **reterr) {
   /* Where it was known beforehand that they are needed, they were asked for beforehand. */
-  nvtxa_status status = job->options.engine == NVTXA_ENGINE_NSYS
-                            ? NVTXA_OK
-                            : nvtxa__nsys_ask_reports(nsys, reterr);
+  nvtxa_status status =
+      job->options.engine == NVTXA_ENGINE_NSYS ? NVTXA_OK : nvtxa__nsys_ask_reports(nsys, reterr);
   for (int report = 0; report < NVTXA_REPORT_COUNT && status == NVTXA_OK; report++) {
     status = nvtxa__nsys_report(nsys, (nvtxa_report)report, reterr);
   }
@@ -147,8 +144,8 @@ static nvtxa_status use_export(nvtxa__job *job, nvtxa__nsys *nsys, nvtxa__privat
   nvtxa_engine engine = job->options.engine;
   char *directory = nvtxa__join(private->shown_parent, private->name);
   char *path = directory == NULL ? NULL : nvtxa__join(directory, NVTXA__EXPORT_FILE);
-  nvtxa_status status = path == NULL ? nvtxa__out_of_memory(reterr)
-                                     : choose_engine(job, path, &engine, reterr);
+  nvtxa_status status =
+      path == NULL ? nvtxa__out_of_memory(reterr) : choose_engine(job, path, &engine, reterr);
   if (status == NVTXA_OK) {
     status = engine == NVTXA_ENGINE_NATIVE ? keep_sqlite(job, private, path, reterr)
                                            : make_reports(job, nsys, reterr);
@@ -208,15 +205,15 @@ static nvtxa_status work(nvtxa__job *job, const toolbox *tools, const source *tr
                          nvtxa_error **reterr) {
   nvtxa__private private;
   const char *temporary = job->options.temporary_directory;
-  nvtxa_status status = nvtxa__trace_identify(trace->fd, trace->shown, job->hooks,
-                                              &job->made->record.trace, reterr);
+  nvtxa_status status =
+      nvtxa__trace_identify(trace->fd, trace->shown, job->hooks, &job->made->record.trace, reterr);
   if (status != NVTXA_OK) {
     return status;
   }
-  status = job->run >= 0 ? nvtxa__private_make(&private, job->run, job->shown_stats, job->hooks,
-                                               reterr)
-                         : nvtxa__private_make_in(&private, temporary == NULL ? "/tmp" : temporary,
-                                                  job->hooks, reterr);
+  status = job->run >= 0
+               ? nvtxa__private_make(&private, job->run, job->shown_stats, job->hooks, reterr)
+               : nvtxa__private_make_in(&private, temporary == NULL ? "/tmp" : temporary,
+                                        job->hooks, reterr);
   if (status == NVTXA_OK) {
     status = work_in(job, tools, trace, &private, reterr);
     if (private.fd >= 0) {
@@ -314,9 +311,9 @@ nvtxa_status nvtxa_export_trace(const char *trace_path, const nvtxa_export_optio
   if (status == NVTXA_OK) {
     const char *slash = strrchr(trace_path, '/');
     directory = slash == NULL ? strdup(".") : strndup(trace_path, (size_t)(slash + 1 - trace_path));
-    status = directory == NULL ? nvtxa__out_of_memory(reterr)
-                               : find_absolute(&trace, directory,
-                                               slash == NULL ? trace_path : slash + 1, reterr);
+    status = directory == NULL
+                 ? nvtxa__out_of_memory(reterr)
+                 : find_absolute(&trace, directory, slash == NULL ? trace_path : slash + 1, reterr);
   }
   if (status == NVTXA_OK) {
     status = run_job(&job, &trace, reterr);

@@ -96,7 +96,8 @@ static uint64_t hash_thread(const void *owner, uint32_t index) {
 
 static bool intern_thread(nvtxa_ranges_builder *builder, nvtxa__thread thread, uint32_t *ret) {
   nvtxa_ranges *ranges = builder->ranges;
-  if (ranges->thread_count > 0 && nvtxa__same_thread(ranges->threads[builder->last_thread], thread)) {
+  if (ranges->thread_count > 0 &&
+      nvtxa__same_thread(ranges->threads[builder->last_thread], thread)) {
     *ret = builder->last_thread;
     return true;
   }

@@ -20,10 +20,14 @@ enum event_type {
 enum column { START, END, TYPE, TEXT, TEXT_ID, THREAD, END_THREAD, DOMAIN_ID };
 
 static const nvtxa__column columns[] = {
-    [START] = {"start", false},     [END] = {"end", false},
-    [TYPE] = {"eventType", false},  [TEXT] = {"text", true},
-    [TEXT_ID] = {"textId", true},   [THREAD] = {"globalTid", false},
-    [END_THREAD] = {"endGlobalTid", true}, [DOMAIN_ID] = {"domainId", true},
+    [START] = {"start", false},
+    [END] = {"end", false},
+    [TYPE] = {"eventType", false},
+    [TEXT] = {"text", true},
+    [TEXT_ID] = {"textId", true},
+    [THREAD] = {"globalTid", false},
+    [END_THREAD] = {"endGlobalTid", true},
+    [DOMAIN_ID] = {"domainId", true},
 };
 
 /* Where a name's text comes from. */
@@ -141,9 +145,9 @@ static int reserve(nvtxa__events *events, size_t needed) {
   size_t same[6];
   void *const arrays[] = {&events->row_id, &events->start_ns, &events->duration_ns,
                           &events->thread, &events->name,     &events->flags};
-  const size_t sizes[] = {sizeof *events->row_id, sizeof *events->start_ns,
+  const size_t sizes[] = {sizeof *events->row_id,      sizeof *events->start_ns,
                           sizeof *events->duration_ns, sizeof *events->thread,
-                          sizeof *events->name,   sizeof *events->flags};
+                          sizeof *events->name,        sizeof *events->flags};
   for (size_t i = 0; i < NVTXA__COUNT(arrays); i++) {
     same[i] = events->capacity;
     if (nvtxa__reserve(arrays[i], &same[i], needed, sizes[i]) != 0) {
@@ -193,8 +197,7 @@ static bool take_domain(reading *r, nvtxa__row *row, int64_t global_tid) {
   }
   nvtxa_text text = nvtxa__row_text(row, TEXT);
   named.text.length = text.length;
-  named.text.data =
-      text.data == NULL ? NULL : nvtxa__arena_copy(&r->arena, text.data, text.length);
+  named.text.data = text.data == NULL ? NULL : nvtxa__arena_copy(&r->arena, text.data, text.length);
   *known = named;
   return text.data == NULL || named.text.data != NULL || nvtxa__row_out_of_memory(row);
 }
@@ -307,9 +310,9 @@ static name_source source_of(const reading *r, size_t name) {
 
 /* The text of a string id; no text where it is not known. */
 static nvtxa_text string_of(const reading *r, int64_t id) {
-  const int64_t *found = r->string_count == 0 ? NULL
-                                              : bsearch(&id, r->string_ids, r->string_count,
-                                                        sizeof id, compare_ids);
+  const int64_t *found = r->string_count == 0
+                             ? NULL
+                             : bsearch(&id, r->string_ids, r->string_count, sizeof id, compare_ids);
   return found == NULL ? (nvtxa_text){NULL, 0} : r->strings[found - r->string_ids];
 }
 
@@ -346,8 +349,7 @@ static bool take_string(void *user, nvtxa__row *row) {
   if (!nvtxa__row_integer(row, 0, &id)) {
     return false;
   }
-  const int64_t *found =
-      bsearch(&id, r->string_ids, r->string_count, sizeof id, compare_ids);
+  const int64_t *found = bsearch(&id, r->string_ids, r->string_count, sizeof id, compare_ids);
   if (found == NULL) {
     return true;
   }

@@ -170,8 +170,7 @@ static bool take_call(void *user, nvtxa__row *row) {
     return false;
   }
   wanted.process = NVTXA__GLOBAL_PID(global_tid);
-  uint32_t operation =
-      has_correlation && has_thread ? find(r, wanted, &slot) : NVTXA__NO_ITEM;
+  uint32_t operation = has_correlation && has_thread ? find(r, wanted, &slot) : NVTXA__NO_ITEM;
   if (operation == NVTXA__NO_ITEM) {
     return true;
   }

@@ -1,7 +1,7 @@
 /*
  * Intervals on threads: their order (order.c), which encloses which (nesting.c), and what the calls
- * inside each of them launched on the GPU (projection.c). Bounds are included, so that an interval encloses one of the
- * same bounds.
+ * inside each of them launched on the GPU (projection.c). Bounds are included, so that an interval
+ * encloses one of the same bounds.
  */
 #ifndef NVTXA_NESTING_INTERNAL_H
 #define NVTXA_NESTING_INTERNAL_H
@@ -30,7 +30,7 @@ typedef int (*nvtxa__compare_fn)(const void *a, const void *b, void *user);
 
 /* Sort items, which are indexes of `keys`: by key, those of one key by `compare`. 0 or -1. */
 int nvtxa__sort_by_key(uint32_t *items, size_t count, const int64_t *keys,
-                        nvtxa__compare_fn compare, void *user);
+                       nvtxa__compare_fn compare, void *user);
 
 /* Items of several threads, thread by thread. */
 typedef struct nvtxa__order {
@@ -47,7 +47,8 @@ void nvtxa__order_free(nvtxa__order *order);
 
 /* ---- nesting.c ---- */
 
-/* The intervals of each thread, outer before inner: by start, then the longer, then the lower id. */
+/* The intervals of each thread, outer before inner: by start, then the longer, then the lower id.
+ */
 int nvtxa__order_intervals(nvtxa__order *order, const nvtxa__intervals *intervals);
 
 /* The parent of each interval: the shortest of its thread that encloses it, or NVTXA__NO_PARENT.
@@ -87,11 +88,12 @@ typedef struct nvtxa__projection {
 } nvtxa__projection;
 
 /* `parent` and `nested` as nvtxa__find_parents() gave them; `call_thread` holds by thread of the
- * intervals the calls' number for it, or NVTXA__NO_ITEM. 0 or -1; nvtxa__projection_free() is due whatever comes of it. */
+ * intervals the calls' number for it, or NVTXA__NO_ITEM. 0 or -1; nvtxa__projection_free() is due
+ * whatever comes of it. */
 int nvtxa__project(nvtxa__projection *projection, const nvtxa__intervals *intervals,
                    const nvtxa__order *order, const uint32_t *parent, const bool *nested,
                    const uint32_t *call_thread, const nvtxa__calls *calls,
- const nvtxa__operations *operations);
+                   const nvtxa__operations *operations);
 void nvtxa__projection_free(nvtxa__projection *projection);
 
 #endif

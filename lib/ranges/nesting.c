@@ -1,9 +1,9 @@
 /*
- * Which interval encloses which. The parent is the shortest interval of the thread that encloses the
- * interval (bounds included); of intervals with the same bounds, the one with the lower id is the
- * outer. On one thread ranges normally nest, and a stack finds the parent. Ranges of different NVTX
- * domains, and start/end ranges, may overlap without nesting; threads that have such ranges take a
- * slower way that is right for any set of intervals.
+ * Which interval encloses which. The parent is the shortest interval of the thread that encloses
+ * the interval (bounds included); of intervals with the same bounds, the one with the lower id is
+ * the outer. On one thread ranges normally nest, and a stack finds the parent. Ranges of different
+ * NVTX domains, and start/end ranges, may overlap without nesting; threads that have such ranges
+ * take a slower way that is right for any set of intervals.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -79,7 +79,8 @@ static bool sweep_nested(const sweep *s) {
       }
     }
     uint32_t parent = depth > 0 ? stack[depth - 1] : NVTXA__NO_PARENT;
-    if (end_ns == start_ns && touching != NVTXA__NO_PARENT && shorter(intervals, touching, parent)) {
+    if (end_ns == start_ns && touching != NVTXA__NO_PARENT &&
+        shorter(intervals, touching, parent)) {
       parent = touching;
     }
     s->parent[item] = parent;

@@ -1,7 +1,7 @@
 /*
- * Sorting rows, mostly by time. What an export holds is in order but for near neighbours, as a rule, and an
- * insertion sort ends soon; where it does not, a radix sort takes over, whose time does not depend on
- * the order that it finds.
+ * Sorting rows, mostly by time. What an export holds is in order but for near neighbours, as a
+ * rule, and an insertion sort ends soon; where it does not, a radix sort takes over, whose time
+ * does not depend on the order that it finds.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -78,7 +78,7 @@ static int radix_sort(uint32_t *items, size_t count, const int64_t *keys) {
 }
 
 int nvtxa__sort_by_key(uint32_t *items, size_t count, const int64_t *keys,
-                        nvtxa__compare_fn compare, void *user) {
+                       nvtxa__compare_fn compare, void *user) {
   if (!insertion_sort(items, count, keys) && radix_sort(items, count, keys) != 0) {
     return -1;
   }
@@ -126,8 +126,8 @@ int nvtxa__order_make(nvtxa__order *order, size_t count, const uint32_t *thread,
   }
   int result = 0;
   for (size_t t = 0; t < thread_count && result == 0; t++) {
-    result = nvtxa__sort_by_key(order->items + first[t], first[t + 1] - first[t], keys, compare,
-                                 user);
+    result =
+        nvtxa__sort_by_key(order->items + first[t], first[t + 1] - first[t], keys, compare, user);
   }
   return result;
 }

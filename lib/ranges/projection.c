@@ -1,11 +1,11 @@
 /*
- * The projection of intervals onto the GPU: an interval's span goes from the first start to the last
- * end of the operations launched by the calls that it encloses.
+ * The projection of intervals onto the GPU: an interval's span goes from the first start to the
+ * last end of the operations launched by the calls that it encloses.
  *
  * On a thread whose intervals nest, the intervals that enclose a call are the innermost one and its
- * ancestors: a stack finds the innermost, and what it gathers is handed up. Elsewhere, each interval
- * asks for the calls that start no earlier and end no later, by a sweep over the starts and a tree
- * over the ends.
+ * ancestors: a stack finds the innermost, and what it gathers is handed up. Elsewhere, each
+ * interval asks for the calls that start no earlier and end no later, by a sweep over the starts
+ * and a tree over the ends.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -84,16 +84,15 @@ static int add_outside(work *job, uint32_t call) {
   if (outside->operations == 0 || more.start_ns < outside->start_ns) {
     job->projection->outside_call = call;
   }
-  widen(&outside->start_ns, &outside->end_ns, outside->operations == 0, more.start_ns,
-        more.end_ns);
+  widen(&outside->start_ns, &outside->end_ns, outside->operations == 0, more.start_ns, more.end_ns);
   outside->operations++;
   return 0;
 }
 
 /* ---- intervals that nest ---- */
 
-/* The innermost interval of the stack that ends no earlier than `end_ns`. The ends only grow towards
- * the bottom. */
+/* The innermost interval of the stack that ends no earlier than `end_ns`. The ends only grow
+ * towards the bottom. */
 static uint32_t innermost(const nvtxa__intervals *intervals, const uint32_t *stack, size_t depth,
                           int64_t end_ns) {
   size_t low = 0;

@@ -25,9 +25,9 @@ static inline bool nvtxa__same_thread(nvtxa__thread a, nvtxa__thread b) {
 
 /* GPU work that no range encloses: nsys has one row for it. */
 typedef struct nvtxa__unattributed {
-  int64_t operations; /* 0: there is none, and the rest does not count */
-  int64_t start_ns;   /* first start */
-  int64_t end_ns;     /* last end */
+  int64_t operations;   /* 0: there is none, and the rest does not count */
+  int64_t start_ns;     /* first start */
+  int64_t end_ns;       /* last end */
   nvtxa__thread thread; /* of one of them */
 } nvtxa__unattributed;
 
@@ -107,9 +107,9 @@ void nvtxa__builder_set_source(nvtxa_ranges_builder *builder, const char *file);
 
 /* ---- inside ranges/: which encloses which (hierarchy.c, with nesting.c) ---- */
 
-/* Set `parent`. `child_counts` holds the declared number of children by row, or -1, or is NULL. With
- * NVTXA_HIERARCHY_DECLARED, `parent_id` and `parent` (NVTXA__NO_PARENT for a root) hold what was
- * declared. `file` may be NULL. */
+/* Set `parent`. `child_counts` holds the declared number of children by row, or -1, or is NULL.
+ * With NVTXA_HIERARCHY_DECLARED, `parent_id` and `parent` (NVTXA__NO_PARENT for a root) hold what
+ * was declared. `file` may be NULL. */
 nvtxa_status nvtxa__hierarchy_set(nvtxa_ranges *ranges, nvtxa_hierarchy hierarchy,
                                   const int32_t *child_counts, const char *file,
                                   nvtxa_error **reterr);

@@ -120,7 +120,8 @@ uint32_t nvtxa__ranges_find(const nvtxa_ranges *ranges, nvtxa__thread thread, in
   if (ranges->row_of_id != NULL) {
     uint64_t at = (uint64_t)range_id - (uint64_t)ranges->first_id;
     row = at < ranges->id_span ? ranges->row_of_id[at] : NVTXA__NO_ITEM;
-    row = row != NVTXA__NO_ITEM && row_has_key(ranges, row, thread, range_id) ? row : NVTXA__NO_ITEM;
+    row =
+        row != NVTXA__NO_ITEM && row_has_key(ranges, row, thread, range_id) ? row : NVTXA__NO_ITEM;
   } else if (ranges->count > 0) {
     row = find_key(ranges, thread, range_id, &slot);
   }

@@ -9,9 +9,9 @@ static nvtxa_status read_reports(const nvtxa_export *exported, nvtxa_ranges_opti
   options->quoting = nvtxa_export_engine(exported) == NVTXA_ENGINE_NATIVE
                          ? NVTXA_QUOTING_AUTO
                          : nvtxa_ranges_quoting_of(nvtxa_export_nsys_version(exported));
-  nvtxa_status status = nvtxa_ranges_read_file(
-      nvtxa_export_report_path(exported, NVTXA_REPORT_PUSHPOP_TRACE), NVTXA_REPORT_PUSHPOP_TRACE,
-      options, &host, reterr);
+  nvtxa_status status =
+      nvtxa_ranges_read_file(nvtxa_export_report_path(exported, NVTXA_REPORT_PUSHPOP_TRACE),
+                             NVTXA_REPORT_PUSHPOP_TRACE, options, &host, reterr);
   if (status != NVTXA_OK) {
     return status;
   }

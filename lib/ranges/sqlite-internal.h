@@ -58,9 +58,9 @@ typedef struct nvtxa__events {
   nvtxa_text *names;        /* with the domain's: "domain:text" */
   uint8_t *name_flags;
   size_t name_count;
-  nvtxa__arena arena;      /* of the names */
-  int64_t last_push_ns;    /* last timestamp of push/pop ranges, where open ones end in their report */
-  int64_t last_ns;         /* and of all ranges, for the report of projections */
+  nvtxa__arena arena;   /* of the names */
+  int64_t last_push_ns; /* last timestamp of push/pop ranges, where open ones end in their report */
+  int64_t last_ns;      /* and of all ranges, for the report of projections */
   size_t start_end_count;
 } nvtxa__events;
 

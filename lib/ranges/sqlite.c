@@ -30,7 +30,8 @@ typedef struct reading {
 static void read_launches(void *user) {
   reading *r = user;
   nvtxa__database database;
-  nvtxa_status status = nvtxa__database_open(&database, r->path, &r->quiet, NULL, &r->launches_error);
+  nvtxa_status status =
+      nvtxa__database_open(&database, r->path, &r->quiet, NULL, &r->launches_error);
   if (status == NVTXA_OK) {
     status = nvtxa__launches_read(&r->launches, &database, &r->launches_error);
   }
@@ -138,9 +139,8 @@ typedef struct nesting {
 
 static int nest(reading *r, nesting *n) {
   nvtxa__events *events = &r->events;
-  n->intervals =
-      (nvtxa__intervals){events->count,    events->threads.count, events->thread,
-                         events->start_ns, events->duration_ns,   events->row_id};
+  n->intervals = (nvtxa__intervals){events->count,    events->threads.count, events->thread,
+                                    events->start_ns, events->duration_ns,   events->row_id};
   n->nested = nvtxa__alloc_zero(events->threads.count + 1, sizeof *n->nested);
   r->parent = nvtxa__alloc(events->count + 1, sizeof *r->parent);
   if (n->nested == NULL || r->parent == NULL ||
@@ -217,8 +217,7 @@ static int copy_threads(nvtxa_ranges *ranges, const nvtxa__numbering *threads) {
     return -1;
   }
   for (size_t t = 0; t < threads->count; t++) {
-    ranges->threads[t] =
-        (nvtxa__thread){NVTXA__PID(threads->ids[t]), NVTXA__TID(threads->ids[t])};
+    ranges->threads[t] = (nvtxa__thread){NVTXA__PID(threads->ids[t]), NVTXA__TID(threads->ids[t])};
   }
   ranges->thread_count = threads->count;
   return 0;
@@ -464,8 +463,7 @@ static nvtxa_status project_and_make_gpu(reading *r, const nesting *n, nvtxa_ran
     return nvtxa__out_of_memory(reterr);
   }
   nvtxa__launches_free(&r->launches);
-  return nvtxa__cancelled(&r->hooks) ? nvtxa__cancel_error(reterr)
-                                     : make_gpu(r, ret_gpu, reterr);
+  return nvtxa__cancelled(&r->hooks) ? nvtxa__cancel_error(reterr) : make_gpu(r, ret_gpu, reterr);
 }
 
 /* All that the launches are not needed for. */
@@ -492,8 +490,7 @@ static nvtxa_status compute(reading *r, nvtxa_ranges **ret_host, nvtxa_ranges **
   if (r->want_gpu) {
     nvtxa__task_start(&r->task, read_launches, r);
   }
-  nvtxa_status status =
-      await_launches(r, prepare(r, &n, ret_host != NULL, &host, reterr), reterr);
+  nvtxa_status status = await_launches(r, prepare(r, &n, ret_host != NULL, &host, reterr), reterr);
   if (status == NVTXA_OK && r->want_gpu) {
     status = project_and_make_gpu(r, &n, ret_gpu, reterr);
   }

@@ -10,7 +10,7 @@
 void nvtxa__cells_flush(nvtxa__cells *cells) {
   if (cells->status == NVTXA_OK && cells->used > 0) {
     cells->errnum = cells->write(cells->user, cells->block, cells->used);
-    cells->status = cells->errnum != 0             ? NVTXA_ERROR_IO
+    cells->status = cells->errnum != 0               ? NVTXA_ERROR_IO
                     : nvtxa__cancelled(cells->hooks) ? NVTXA_ERROR_CANCELLED
                                                      : NVTXA_OK;
   }

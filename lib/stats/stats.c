@@ -11,10 +11,20 @@ static const char *const host_columns[] = {
     "Start (ns)", "End (ns)", "Duration (ns)", "DurChild (ns)", "DurNonChild (ns)",
     "Name",       "PID",      "TID",           "Lvl",           "NumChild",
     "RangeId",    "ParentId", "RangeStack",    "NameTree"};
-static const char *const gpu_columns[] = {
-    "Name", "Projected Start (ns)", "Projected Duration (ns)", "Orig Start (ns)",
-    "Orig Duration (ns)", "Style", "PID", "TID", "NumGPUOps", "Lvl", "NumChild", "RangeId",
-    "ParentId", "RangeStack"};
+static const char *const gpu_columns[] = {"Name",
+                                          "Projected Start (ns)",
+                                          "Projected Duration (ns)",
+                                          "Orig Start (ns)",
+                                          "Orig Duration (ns)",
+                                          "Style",
+                                          "PID",
+                                          "TID",
+                                          "NumGPUOps",
+                                          "Lvl",
+                                          "NumChild",
+                                          "RangeId",
+                                          "ParentId",
+                                          "RangeStack"};
 
 typedef struct writing {
   const nvtxa_ranges *ranges;
@@ -137,11 +147,9 @@ static nvtxa_status write_report(const nvtxa_ranges *ranges, const nvtxa_stats_o
                                  nvtxa_stats_write_fn write, void *user, const char *file,
                                  nvtxa_error **reterr) {
   bool host = ranges->report == NVTXA_REPORT_PUSHPOP_TRACE;
-  writing r = {.ranges = ranges,
-              .cells = {.format = options->format,
-                        .write = write,
-                        .user = user,
-                        .hooks = options->hooks}};
+  writing r = {
+      .ranges = ranges,
+      .cells = {.format = options->format, .write = write, .user = user, .hooks = options->hooks}};
   nvtxa__cells_begin(&r.cells, host ? host_columns : gpu_columns,
                      host ? NVTXA__COUNT(host_columns) : NVTXA__COUNT(gpu_columns));
   if (r.cells.status == NVTXA_OK && prepare(&r) != 0) {
@@ -209,8 +217,9 @@ nvtxa_status nvtxa_stats_write_file(const nvtxa_ranges *ranges, const nvtxa_stat
     status = nvtxa__invalid(reterr, "path is NULL");
   }
   report_file target = {ranges, &own, path};
-  return status == NVTXA_OK ? nvtxa__file_replace(AT_FDCWD, path, path, false, produce, &target, reterr)
-                            : status;
+  return status == NVTXA_OK
+             ? nvtxa__file_replace(AT_FDCWD, path, path, false, produce, &target, reterr)
+             : status;
 }
 
 typedef struct keeper {
