@@ -65,7 +65,7 @@ static nvtxa_status get_export(struct work *work, nvtxa_error **error) {
   options.timeout_ns = work->options->common.timeout_ns;
   options.hooks = &work->hooks;
   options.engine = work->options->engine;
-  options.no_reports = work->options->no_reports;
+  options.keep_reports = !work->options->no_reports;
   if (work->options->no_export) {
     return nvtxa_export_open(work->options->run_dir, &options, &work->exported, error);
   }

@@ -7,6 +7,7 @@
  *
  *   manifest.yaml ------------------------------.
  *   trace -> export -> two tables of ranges ----+--> analysis -> analysis.json
+ *                                  `--> two reports in stats/
  *
  * Build it against an installed library with
  *   cc 01_analyze_run.c $(pkg-config --cflags --libs nvtxanalysis)
@@ -29,7 +30,7 @@ static void on_interrupt(int signal_number) {
   interrupted = 1;
 }
 
-/* At most ten times a second while nsys works, which can take minutes on a large trace. */
+/* At most ten times a second while nsys works, which can take a while on a large trace. */
 static void on_progress(void *user, const nvtxa_progress *progress) {
   (void)user;
   fprintf(stderr, "%s (%.1f s)\n", progress->activity, (double)progress->elapsed_ns / 1e9);
@@ -61,7 +62,8 @@ static nvtxa_status analyze(const char *run_dir, bool use_nsys, const char *outp
                             const nvtxa_hooks *hooks, nvtxa_error **error) {
   nvtxa_manifest *manifest = NULL;
   nvtxa_export *exported = NULL;
-  nvtxa_ranges *tables[NVTXA_REPORT_COUNT] = {NULL};
+  nvtxa_ranges *host = NULL;
+  nvtxa_ranges *gpu = NULL;
   nvtxa_analysis *analysis = NULL;
   nvtxa_json *json = NULL;
   char path[4096];
@@ -70,39 +72,40 @@ static nvtxa_status analyze(const char *run_dir, bool use_nsys, const char *outp
   /* 1. What was run. */
   nvtxa_status status = nvtxa_manifest_read_file(path, &manifest, error);
 
-  /* 2. The two reports: made by nsys now, or those of an earlier export. The library reads no
-   * environment, so the program says which one nsys gets. */
+  /* 2. What the ranges can be read from: an SQLite export or two reports, made by nsys now or left
+   * by an earlier export. The library reads no environment, so the program says which nsys gets. */
   nvtxa_export_options export_options = NVTXA_EXPORT_OPTIONS_INIT;
   export_options.environment = environ;
   export_options.hooks = hooks;
+  export_options.keep_reports = true; /* in step 4 */
   if (status == NVTXA_OK) {
     status = use_nsys ? nvtxa_export_run(run_dir, &export_options, &exported, error)
                       : nvtxa_export_open(run_dir, &export_options, &exported, error);
   }
 
-  /* 3. Each report becomes a table. How it is quoted depends on the nsys that wrote it. */
+  /* 3. Two tables of ranges, from whichever it is. */
   nvtxa_ranges_options ranges_options = NVTXA_RANGES_OPTIONS_INIT;
   ranges_options.hooks = hooks;
   if (status == NVTXA_OK) {
-    ranges_options.quoting = nvtxa_ranges_quoting_of(nvtxa_export_nsys_version(exported));
-  }
-  for (int report = 0; status == NVTXA_OK && report < NVTXA_REPORT_COUNT; report++) {
-    const char *file = nvtxa_export_report_path(exported, (nvtxa_report)report);
-    status =
-        nvtxa_ranges_read_file(file, (nvtxa_report)report, &ranges_options, &tables[report], error);
+    status = nvtxa_ranges_read_export(exported, &ranges_options, &host, &gpu, error);
   }
 
-  /* 4. Numbers. The export goes along so that the result can say where it comes from. */
+  /* 4. Ranges that were computed here are left in stats/ as reports, like those of nsys. */
+  if (status == NVTXA_OK && nvtxa_export_sqlite_path(exported) != NULL) {
+    nvtxa_stats_options stats_options = NVTXA_STATS_OPTIONS_INIT;
+    stats_options.hooks = hooks;
+    status = nvtxa_stats_keep(exported, host, gpu, &stats_options, error);
+  }
+
+  /* 5. Numbers. The export goes along so that the result can say where it comes from. */
   nvtxa_analysis_options analysis_options = NVTXA_ANALYSIS_OPTIONS_INIT;
   analysis_options.exported = exported;
   analysis_options.hooks = hooks;
   if (status == NVTXA_OK) {
-    status = nvtxa_analysis_new(manifest, tables[NVTXA_REPORT_PUSHPOP_TRACE],
-                                tables[NVTXA_REPORT_GPU_PROJ_TRACE], &analysis_options, &analysis,
-                                error);
+    status = nvtxa_analysis_new(manifest, host, gpu, &analysis_options, &analysis, error);
   }
 
-  /* 5. Warnings are part of a result: never drop them. Then the file, replaced as a whole. */
+  /* 6. Warnings are part of a result: never drop them. Then the file, replaced as a whole. */
   if (status == NVTXA_OK) {
     for (size_t i = 0; i < nvtxa_analysis_warning_count(analysis); i++) {
       fprintf(stderr, "warning: %s\n", nvtxa_analysis_warning(analysis, i).text.data);
@@ -116,8 +119,8 @@ static nvtxa_status analyze(const char *run_dir, bool use_nsys, const char *outp
   /* Each object holds on to what it needs of the others: any order will do. NULL is allowed. */
   nvtxa_json_unref(json);
   nvtxa_analysis_unref(analysis);
-  nvtxa_ranges_unref(tables[NVTXA_REPORT_PUSHPOP_TRACE]);
-  nvtxa_ranges_unref(tables[NVTXA_REPORT_GPU_PROJ_TRACE]);
+  nvtxa_ranges_unref(host);
+  nvtxa_ranges_unref(gpu);
   nvtxa_export_unref(exported);
   nvtxa_manifest_unref(manifest);
   return status;

@@ -79,12 +79,7 @@ static nvtxa_status open_run(const char *run_dir, nvtxa_analysis **ret, nvtxa_er
     status = nvtxa_export_open(run_dir, NULL, &exported, error);
   }
   if (status == NVTXA_OK) {
-    status = nvtxa_ranges_read_file(nvtxa_export_report_path(exported, NVTXA_REPORT_PUSHPOP_TRACE),
-                                    NVTXA_REPORT_PUSHPOP_TRACE, NULL, &host, error);
-  }
-  if (status == NVTXA_OK) {
-    status = nvtxa_ranges_read_file(nvtxa_export_report_path(exported, NVTXA_REPORT_GPU_PROJ_TRACE),
-                                    NVTXA_REPORT_GPU_PROJ_TRACE, NULL, &gpu, error);
+    status = nvtxa_ranges_read_export(exported, NULL, &host, &gpu, error);
   }
   if (status == NVTXA_OK) {
     status = nvtxa_analysis_new(manifest, host, gpu, NULL, ret, error);

@@ -45,9 +45,9 @@ typedef struct nvtxa_export_options {
   nvtxa_engine engine;      /**< default NVTXA_ENGINE_AUTO */
   /** Where nvtxa_export_trace() makes its private directory. Default "/tmp". */
   const char *temporary_directory;
-  /** Nothing will be kept in `stats/`: the export then tells of no reports. NVTXA_ENGINE_NATIVE
-   * only. */
-  bool no_reports;
+  /** Reports that NVTXA_ENGINE_NATIVE computes will be kept with nvtxa_stats_keep(): the export then
+   * tells where they stand. Default: they are not, and it tells of none. */
+  bool keep_reports;
 } nvtxa_export_options;
 
 /** The defaults. */
@@ -169,8 +169,9 @@ NVTXA_API nvtxa_text nvtxa_export_schema_version(const nvtxa_export *exported);
  * it is not known. Borrowed. Thread-safe. Since 0.1. */
 NVTXA_API nvtxa_text nvtxa_export_product_version(const nvtxa_export *exported);
 
-/** A report's file, `run_dir` included; NULL where there is none. With a fresh native export or
- * `trace.sqlite` it is where nvtxa_stats_keep() puts it. Borrowed. Thread-safe. Since 0.1. */
+/** A report's file, `run_dir` included; NULL where there is none. Where the
+ * ranges are read from an SQLite export, it is where nvtxa_stats_keep() puts it, if that was
+ * announced (`keep_reports`). Borrowed. Thread-safe. Since 0.1. */
 NVTXA_API const char *nvtxa_export_report_path(const nvtxa_export *exported, nvtxa_report report);
 
 /** A report's file, relative to the run directory; no text where there is none. Borrowed.

@@ -267,7 +267,7 @@ nvtxa_status nvtxa__job_begin_bare(nvtxa__job *job, const nvtxa_export_options *
  * stats/ under their new names. */
 nvtxa_status nvtxa__job_take_sqlite(nvtxa__job *job, nvtxa_error **reterr);
 
-/* Say where native reports will stand, unless none are wanted. 0 or -1. */
+/* Say where native reports will stand, if they are to be kept. 0 or -1. */
 int nvtxa__job_plan_reports(nvtxa__job *job);
 
 /* Note what an SQLite export says of itself. 0 or -1. */

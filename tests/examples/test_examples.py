@@ -6,10 +6,11 @@ usage: test_examples.py      finds the built programs below NVTXA_BUILD_ROOT
 import json
 import pathlib
 import shutil
+import sqlite3
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import BUILD, NVTXA, SAMPLE, Case, main, run  # noqa: E402
+from support import BUILD, NVTXA, SAMPLE, SOURCE, Case, main, run  # noqa: E402
 
 PROGRAMS = BUILD / "examples"
 
@@ -50,6 +51,25 @@ class Examples(Case):
         done = self.example("02_parse_report", "gpu", stats / "nsys_nvtx_gpu_proj_trace.csv")
         self.assertTrue(done.stdout.startswith("34 ranges\n"), done.stdout)
         self.example("02_parse_report", "gpu", stats / "export.json", status=1)
+
+    def test_read_sqlite(self):
+        """What `nvtxa stats` prints of the same export."""
+        database = self.top / "trace.sqlite"
+        run([sys.executable, SOURCE / "testdata" / "generate_export.py", "--threads", "2",
+             "--ranges", "200", database])
+        done = self.example("05_read_sqlite", database)
+        wanted = run([NVTXA, "stats", "-r", "nvtx_gpu_proj_trace", "-f", "json", database])
+        self.assertEqual(done.stdout, wanted.stdout)
+        self.assertGreater(len(json.loads(done.stdout)), 100)
+        self.assertRegex(done.stderr, r"process 4000, thread 4000: \d+ ranges\n"
+                                      r"process 4000, thread 4001: \d+ ranges\n")
+        self.assertIn("NVTX_EVENTS", self.example("05_read_sqlite", self.broken(), status=1).stderr)
+
+    def broken(self):
+        path = self.top / "broken.sqlite"
+        with sqlite3.connect(path) as database:
+            database.execute("CREATE TABLE something (x)")
+        return path
 
     def test_walk_scopes(self):
         done = self.example("03_walk_scopes", self.sample)
