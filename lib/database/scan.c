@@ -37,7 +37,7 @@ nvtxa_status nvtxa__database_has_table(nvtxa__database *database, const char *ta
                                            .field = table,
                                            .hint = "nsys writes plain tables. The file was made or "
                                                    "changed by something else."},
-                           "a view or a virtual table, which is not read");
+                           "%s is a view or a virtual table, which is not read", table);
     }
   } else {
     status = nvtxa__database_failed(database, answer, reterr);
@@ -111,14 +111,14 @@ static nvtxa_status compose(const nvtxa__row *row, size_t count, nvtxa__buffer *
   }
   if (found.computed) {
     return nvtxa__fail(reterr, NVTXA_ERROR_SQLITE_TABLE, &where,
-                       "the table has computed columns, which are not evaluated");
+                       "%s has computed columns, which are not evaluated", row->table);
   }
   int result = nvtxa__buffer_printf(sql, "SELECT " NVTXA__TAKE_FUNCTION "(%s", found.row_id);
   for (size_t i = 0; i < count; i++) {
     const nvtxa__column *column = &row->columns[i];
     if (!found.has[i] && !column->optional) {
       return nvtxa__fail(reterr, NVTXA_ERROR_SQLITE_COLUMN, &where,
-                         "the table lacks the column '%s'", column->name);
+                         "%s lacks the column '%s'", row->table, column->name);
     }
     result |= found.has[i] ? nvtxa__buffer_printf(sql, ", \"%s\"", column->name)
                            : nvtxa__buffer_printf(sql, ", NULL");
@@ -194,18 +194,16 @@ static const char *describe(nvtxa__row *row, size_t column, char quoted[NVTXA__Q
 
 bool nvtxa__row_refuse(nvtxa__row *row, size_t column, const char *what) {
   char quoted[NVTXA__QUOTED];
-  char field[96];
-  long long id = nvtxa__row_id(row);
+  const char *name = row->columns[column].name;
   const char *value = describe(row, column, quoted);
-  bool shown = value == quoted;
-  snprintf(field, sizeof field, "%s, row %lld, column '%s'", row->table, id,
-           row->columns[column].name);
+  const char *quote = value == quoted ? "'" : "";
   row->status = nvtxa__fail(row->reterr, NVTXA_ERROR_SQLITE_VALUE,
                             &(nvtxa__where){.file = row->database->path,
-                                            .field = field,
+                                            .field = name,
                                             .hint = "The export is damaged, or another tool "
                                                     "changed it."},
-                            "%s%s%s %s", shown ? "'" : "", value, shown ? "'" : "", what);
+                            "%s, row %lld, column '%s': %s%s%s %s", row->table,
+                            (long long)nvtxa__row_id(row), name, quote, value, quote, what);
   return false;
 }
 
@@ -217,7 +215,7 @@ bool nvtxa__row_out_of_memory(nvtxa__row *row) {
 bool nvtxa__row_limit(nvtxa__row *row, size_t limit) {
   row->status = nvtxa__fail(row->reterr, NVTXA_ERROR_LIMIT,
                             &(nvtxa__where){.file = row->database->path, .field = row->table},
-                            "more than %zu rows, the limit", limit);
+                            "%s has more than %zu rows, the limit", row->table, limit);
   return false;
 }
 
