@@ -29,8 +29,8 @@ static int print_threads(const nvtxa_ranges *host) {
     nvtxa_range range = NVTXA_RANGE_INIT;
     nvtxa_ranges_get(host, i, &range); /* cannot fail: the index is below the count */
     size_t t = 0;
-    while (t < count && (threads[t].process_id != range.process_id ||
-                         threads[t].thread_id != range.thread_id)) {
+    while (t < count &&
+           (threads[t].process_id != range.process_id || threads[t].thread_id != range.thread_id)) {
       t++;
     }
     if (t == count) {

@@ -117,8 +117,8 @@ static nvtxa_status compose(const nvtxa__row *row, size_t count, nvtxa__buffer *
   for (size_t i = 0; i < count; i++) {
     const nvtxa__column *column = &row->columns[i];
     if (!found.has[i] && !column->optional) {
-      return nvtxa__fail(reterr, NVTXA_ERROR_SQLITE_COLUMN, &where,
-                         "%s lacks the column '%s'", row->table, column->name);
+      return nvtxa__fail(reterr, NVTXA_ERROR_SQLITE_COLUMN, &where, "%s lacks the column '%s'",
+                         row->table, column->name);
     }
     result |= found.has[i] ? nvtxa__buffer_printf(sql, ", \"%s\"", column->name)
                            : nvtxa__buffer_printf(sql, ", NULL");
