@@ -1,7 +1,7 @@
 /*
  * Walk a finished analysis: each iteration, then the scopes below the iterations as a tree.
  *
- *   03_walk_scopes RUN_DIR        reads the reports that RUN_DIR/stats already holds
+ *   03_walk_scopes RUN_DIR        reads the reports in RUN_DIR/stats, or RUN_DIR/trace.sqlite
  *
  * A scope is a path of names, such as preprocessing / resize. The two ranges called `resize` in the
  * sample run are two scopes, because their paths differ. Its dotted name is for people; a program
@@ -65,7 +65,7 @@ static void print_gpu_scope(const nvtxa_analysis *analysis, const char *outer, c
   }
 }
 
-/* From a run directory to its analysis, by the reports that are there. */
+/* From a run directory to its analysis, by what is there: nsys is not run. */
 static nvtxa_status open_run(const char *run_dir, nvtxa_analysis **ret, nvtxa_error **error) {
   nvtxa_manifest *manifest = NULL;
   nvtxa_export *exported = NULL;

@@ -3,8 +3,10 @@
  *
  *   05_read_sqlite TRACE.sqlite
  *
- * No nsys is needed. `nvtxa stats -f json` prints the same document.
+ * The counts and warnings go to standard error, the document to standard output. No nsys is needed.
+ * `nvtxa stats -r nvtx_gpu_proj_trace -f json` prints the same document.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +20,7 @@ typedef struct thread_count {
   size_t ranges;
 } thread_count;
 
+/* 0, or -1 if there is no memory for it. */
 static int print_threads(const nvtxa_ranges *host) {
   size_t ranges = nvtxa_ranges_count(host);
   thread_count *threads = calloc(ranges + 1, sizeof *threads);
@@ -46,9 +49,17 @@ static int print_threads(const nvtxa_ranges *host) {
   return 0;
 }
 
+/* Warnings belong to what is read: a table may be right as it stands and still not be the whole. */
+static void print_warnings(const nvtxa_ranges *table) {
+  for (size_t i = 0; i < nvtxa_ranges_warning_count(table); i++) {
+    fprintf(stderr, "warning: %s\n", nvtxa_ranges_warning(table, i).text.data);
+  }
+}
+
 /* Gets the document piece by piece. What it returns, if not 0, is the errno of the error. */
 static int write_piece(void *user, const char *data, size_t length) {
-  return fwrite(data, 1, length, (FILE *)user) == length ? 0 : EXIT_FAILURE;
+  FILE *file = (FILE *)user;
+  return fwrite(data, 1, length, file) == length && fflush(file) == 0 ? 0 : errno;
 }
 
 int main(int argc, char **argv) {
@@ -60,13 +71,19 @@ int main(int argc, char **argv) {
     return 2;
   }
   nvtxa_status status = nvtxa_ranges_read_sqlite(argv[1], NULL, &host, &gpu, &error);
-  if (status == NVTXA_OK && print_threads(host) == 0) {
+  if (status == NVTXA_OK) {
+    print_warnings(host);
+    print_warnings(gpu);
+    status = print_threads(host) == 0 ? NVTXA_OK : NVTXA_ERROR_OUT_OF_MEMORY;
+  }
+  if (status == NVTXA_OK) {
     nvtxa_stats_options options = NVTXA_STATS_OPTIONS_INIT;
     options.format = NVTXA_STATS_JSON;
     status = nvtxa_stats_write(gpu, &options, write_piece, stdout, &error);
   }
   if (status != NVTXA_OK) {
-    fprintf(stderr, "%s: %s\n", argv[1], nvtxa_error_message(error));
+    fprintf(stderr, "%s: %s\n", argv[1],
+            error == NULL ? nvtxa_status_name(status) : nvtxa_error_message(error));
     nvtxa_error_free(error);
   }
   nvtxa_ranges_unref(host);

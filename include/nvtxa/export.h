@@ -18,7 +18,8 @@
 
 NVTXA_BEGIN_DECLS
 
-/** The reports of one run directory and where they come from. Immutable; reference counted. */
+/** What the ranges of one trace can be read from, and where that comes from. Immutable; reference
+ * counted. */
 typedef struct nvtxa_export nvtxa_export;
 
 /** Who computes the ranges. */
@@ -45,8 +46,8 @@ typedef struct nvtxa_export_options {
   nvtxa_engine engine;      /**< default NVTXA_ENGINE_AUTO */
   /** Where nvtxa_export_trace() makes its private directory. Default "/tmp". */
   const char *temporary_directory;
-  /** Reports that NVTXA_ENGINE_NATIVE computes will be kept with nvtxa_stats_keep(): the export then
-   * tells where they stand. Default: they are not, and it tells of none. */
+  /** Reports that NVTXA_ENGINE_NATIVE computes will be kept with nvtxa_stats_keep(): the export
+   * then tells where they stand. Default: they are not, and it tells of none. */
   bool keep_reports;
 } nvtxa_export_options;
 
@@ -59,17 +60,17 @@ typedef struct nvtxa_export_options {
  *
  * nsys runs with an argument vector (no shell), in a fresh private directory below
  * `run_dir/stats/`: first `--version`, then one `export` to SQLite. With NVTXA_ENGINE_NSYS follow
- * `stats
- * --help-reports` and a `stats` for each report from that one export (range ids join only within
- * one export). Success is what nsys wrote, not its exit status.
+ * `stats --help-reports` and a `stats` for each report from that one export (range ids join only
+ * within one export). Success is what nsys wrote, not its exit status.
  *
  * With NVTXA_ENGINE_NSYS the reports are put into `stats/` and the private directory is removed
  * before this returns; files in `stats/` are replaced only when all are whole, and on failure they
  * are what they were. With NVTXA_ENGINE_NATIVE the private directory with the SQLite export lives
  * as long as the returned object, and nothing lands in `stats/`; see nvtxa_stats_keep() for that.
  *
- * Where there is no nsys, and unless NVTXA_ENGINE_NSYS is asked for, `run_dir/trace.sqlite` is
- * taken if it is not older than the trace; a NVTXA_LOG_NOTICE says so.
+ * Where there is no nsys, `run_dir/trace.sqlite` is taken if it is not older than the trace; a
+ * NVTXA_LOG_NOTICE says so. That is not done if NVTXA_ENGINE_NSYS is asked for or `options->nsys`
+ * is given. nvtxa_export_engine() tells what NVTXA_ENGINE_AUTO came to.
  *
  * @param run_dir     the run directory
  * @param options     NULL for the defaults
@@ -88,8 +89,8 @@ NVTXA_API nvtxa_status nvtxa_export_run(const char *run_dir, const nvtxa_export_
 
 /**
  * Export one trace that need not lie in a run directory, for NVTXA_ENGINE_NATIVE: `options->engine`
- * is not used. As nvtxa_export_run() otherwise; the private directory is made in
- * `options->temporary_directory`.
+ * is not used, and neither is `options->keep_reports`. As nvtxa_export_run() otherwise, but that an
+ * nsys is always needed; the private directory is made in `options->temporary_directory`.
  *
  * @param trace_path  the `.nsys-rep` file
  * @param options     NULL for the defaults
@@ -114,7 +115,7 @@ NVTXA_API nvtxa_status nvtxa_export_trace(const char *trace_path,
  * `trace.sqlite`.
  *
  * @param run_dir     the run directory
- * @param options     NULL for the defaults; only `engine` and `hooks` are used
+ * @param options     NULL for the defaults; only `engine`, `keep_reports` and `hooks` are used
  * @param ret_export  gets the export; the caller owns one reference
  * @param reterr      gets the error, or NULL
  * @return NVTXA_OK; NVTXA_ERROR_REPORT_MISSING, NVTXA_ERROR_SQLITE_MISSING,
@@ -169,9 +170,9 @@ NVTXA_API nvtxa_text nvtxa_export_schema_version(const nvtxa_export *exported);
  * it is not known. Borrowed. Thread-safe. Since 0.1. */
 NVTXA_API nvtxa_text nvtxa_export_product_version(const nvtxa_export *exported);
 
-/** A report's file, `run_dir` included; NULL where there is none. Where the
- * ranges are read from an SQLite export, it is where nvtxa_stats_keep() puts it, if that was
- * announced (`keep_reports`). Borrowed. Thread-safe. Since 0.1. */
+/** A report's file, `run_dir` included; NULL where there is none. Where the ranges are read from an
+ * SQLite export, it is where nvtxa_stats_keep() puts it, if that was announced (`keep_reports`).
+ * Borrowed. Thread-safe. Since 0.1. */
 NVTXA_API const char *nvtxa_export_report_path(const nvtxa_export *exported, nvtxa_report report);
 
 /** A report's file, relative to the run directory; no text where there is none. Borrowed.

@@ -152,9 +152,10 @@ NVTXA_API nvtxa_status nvtxa_ranges_read_buffer(const char *data, size_t length,
  * @param ret_gpu    gets the table of NVTXA_REPORT_GPU_PROJ_TRACE, empty where the export has no
  *                   CUDA data; the caller owns one reference. NULL: not wanted
  * @param reterr     gets the error, or NULL; it names the file, the table, the column and the row
- * @return NVTXA_OK; NVTXA_ERROR_SQLITE_DAMAGED, NVTXA_ERROR_SQLITE_TABLE,
- *         NVTXA_ERROR_SQLITE_COLUMN, NVTXA_ERROR_SQLITE_VALUE, NVTXA_ERROR_LIMIT (2^32 - 2 ranges,
- *         calls or operations), NVTXA_ERROR_OVERFLOW, NVTXA_ERROR_CANCELLED, NVTXA_ERROR_IO,
+ * @return NVTXA_OK; NVTXA_ERROR_SQLITE_MISSING, NVTXA_ERROR_SQLITE_DAMAGED,
+ *         NVTXA_ERROR_SQLITE_TABLE, NVTXA_ERROR_SQLITE_COLUMN, NVTXA_ERROR_SQLITE_VALUE,
+ *         NVTXA_ERROR_LIMIT (2^32 - 2 ranges, calls or operations; a cell over 64 MiB),
+ *         NVTXA_ERROR_OVERFLOW, NVTXA_ERROR_CANCELLED, NVTXA_ERROR_IO,
  *         NVTXA_ERROR_INVALID_ARGUMENT, NVTXA_ERROR_OUT_OF_MEMORY
  *
  * Thread-safe. Since 0.1.

@@ -78,7 +78,8 @@ NVTXA_API nvtxa_status nvtxa_stats_write_file(const nvtxa_ranges *ranges,
  * @param options     NULL for the defaults; only `hooks` is used
  * @param reterr      gets the error, or NULL
  * @return NVTXA_OK; NVTXA_ERROR_IO, NVTXA_ERROR_CANCELLED, NVTXA_ERROR_INVALID_ARGUMENT (also: an
- *         export of no run directory, or one made without `keep_reports`), NVTXA_ERROR_OUT_OF_MEMORY
+ *         export of no run directory, or one made without `keep_reports`),
+ *         NVTXA_ERROR_OUT_OF_MEMORY
  *
  * Thread-safe. Since 0.1.
  */

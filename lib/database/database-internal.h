@@ -130,6 +130,11 @@ static inline bool nvtxa__row_integer_or_null(nvtxa__row *row, size_t column, bo
   return type == SQLITE_NULL || nvtxa__row_odd_integer(row, column, ret);
 }
 
+/* The same for a time in nanoseconds, which is refused where a difference of two might not fit 64
+ * bits. */
+bool nvtxa__row_time(nvtxa__row *row, size_t column, int64_t *ret);
+bool nvtxa__row_time_or_null(nvtxa__row *row, size_t column, bool *ret_has, int64_t *ret);
+
 /* The bytes of a text or blob; a number as text; no text for NULL. Valid until the row is left. */
 nvtxa_text nvtxa__row_text(nvtxa__row *row, size_t column);
 

@@ -234,6 +234,21 @@ bool nvtxa__row_odd_integer(nvtxa__row *row, size_t column, int64_t *ret) {
   return nvtxa__row_refuse(row, column, "is not a 64-bit integer");
 }
 
+static bool check_time(nvtxa__row *row, size_t column, int64_t time_ns) {
+  const int64_t furthest_ns = (int64_t)1 << 62;
+  return (time_ns > -furthest_ns && time_ns < furthest_ns) ||
+         nvtxa__row_refuse(row, column, "is no timestamp in nanoseconds: it lies 146 years off");
+}
+
+bool nvtxa__row_time(nvtxa__row *row, size_t column, int64_t *ret) {
+  return nvtxa__row_integer(row, column, ret) && check_time(row, column, *ret);
+}
+
+bool nvtxa__row_time_or_null(nvtxa__row *row, size_t column, bool *ret_has, int64_t *ret) {
+  return nvtxa__row_integer_or_null(row, column, ret_has, ret) &&
+         (!*ret_has || check_time(row, column, *ret));
+}
+
 nvtxa_text nvtxa__row_text(nvtxa__row *row, size_t column) {
   sqlite3_value *cell = row->cells[column + 1];
   const char *data;

@@ -1,6 +1,7 @@
 /*
  * What is read from an SQLite export: NVTX ranges (events.c) and the CUDA calls that launched GPU
- * operations (launches.c). sqlite.c makes tables of them.
+ * operations (launches.c), their threads known by number (numbering.c). sqlite.c makes tables of
+ * them.
  */
 #ifndef NVTXA_SQLITE_INTERNAL_H
 #define NVTXA_SQLITE_INTERNAL_H
@@ -15,6 +16,8 @@
 #define NVTXA__GLOBAL_PID(global_tid)   ((global_tid) & ~(int64_t)0xFFFFFF)
 #define NVTXA__DOMAIN_OWNER(global_tid) ((global_tid)&0x0000FFFFFF000000)
 
+/* ---- numbering.c ---- */
+
 /* Numbers for the 64-bit ids of threads or processes, from 0 in the order of first sight. */
 typedef struct nvtxa__numbering {
   int64_t *ids;
@@ -28,9 +31,6 @@ int nvtxa__number(nvtxa__numbering *numbering, int64_t id, uint32_t *ret); /* 0 
 /* The number of an id, or NVTXA__NO_ITEM. */
 uint32_t nvtxa__number_of(nvtxa__numbering *numbering, int64_t id);
 void nvtxa__numbering_free(nvtxa__numbering *numbering);
-
-/* A time. False, and the row is refused, where a difference of two might not fit 64 bits. */
-bool nvtxa__row_time(nvtxa__row *row, size_t column, int64_t *ret);
 
 /* ---- events.c ---- */
 

@@ -5,8 +5,10 @@ usage: test_examples.py      finds the built programs below NVTXA_BUILD_ROOT
 """
 import json
 import pathlib
+import re
 import shutil
 import sqlite3
+import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
@@ -63,12 +65,27 @@ class Examples(Case):
         self.assertGreater(len(json.loads(done.stdout)), 100)
         self.assertRegex(done.stderr, r"process 4000, thread 4000: \d+ ranges\n"
                                       r"process 4000, thread 4001: \d+ ranges\n")
-        self.assertIn("NVTX_EVENTS", self.example("05_read_sqlite", self.broken(), status=1).stderr)
+        with sqlite3.connect(database) as connection:
+            (ranges,) = connection.execute(
+                "SELECT count(*) FROM NVTX_EVENTS WHERE eventType = 59").fetchone()
+        counts = re.findall(r"thread \d+: (\d+) ranges", done.stderr)
+        self.assertEqual(sum(map(int, counts)), ranges)
 
-    def broken(self):
-        path = self.top / "broken.sqlite"
+    def test_read_sqlite_says_what_is_wrong(self):
+        path = self.top / "other.sqlite"
         with sqlite3.connect(path) as database:
             database.execute("CREATE TABLE something (x)")
+        self.assertIn("NVTX_EVENTS", self.example("05_read_sqlite", path, status=1).stderr)
+        self.example("05_read_sqlite", self.top / "absent.sqlite", status=1)
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([PROGRAMS / "05_read_sqlite", self.mixed()], stdout=full,
+                                  stderr=subprocess.PIPE, text=True, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("warning: 1 GPU operation was launched outside", done.stderr)
+
+    def mixed(self):
+        path = self.top / "mixed.sqlite"
+        run([sys.executable, SOURCE / "testdata" / "generate_export.py", "--mixed", path])
         return path
 
     def test_walk_scopes(self):
