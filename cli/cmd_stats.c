@@ -62,7 +62,7 @@ static bool choose_path(struct work *work, size_t i) {
 /* Before anything is read: what cannot be written, or must not be. */
 static bool check_path(const struct work *work, const char *path) {
   struct stat info;
-  if (stat(path, &info) != 0) {
+  if (lstat(path, &info) != 0) {
     return true; /* that there is no such directory is said when it is written */
   }
   if (S_ISDIR(info.st_mode)) {

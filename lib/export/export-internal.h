@@ -187,6 +187,9 @@ typedef struct nvtxa__record {
   nvtxa_text schema_version;  /* of the SQLite export; no text: unknown */
   nvtxa_text product_version; /* that wrote it */
   nvtxa__trace trace;         /* size -1: unknown */
+  /* Ids of the ranges whose durations in the reports are no measures: CSV cannot tell. */
+  const int64_t *unmeasured;
+  size_t unmeasured_count;
   struct {
     nvtxa_text file; /* a name in stats/ */
     int64_t size_bytes;
@@ -219,7 +222,8 @@ typedef nvtxa_status (*nvtxa__write_report_fn)(void *user, nvtxa_report report, 
                                                const char *file, nvtxa_error **reterr);
 
 /* Have both reports written, at the same time, and let them land in stats/. */
-nvtxa_status nvtxa__export_keep(const nvtxa_export *exported, const nvtxa_hooks *hooks,
+nvtxa_status nvtxa__export_keep(const nvtxa_export *exported, const int64_t *unmeasured,
+                                size_t unmeasured_count, const nvtxa_hooks *hooks,
                                 nvtxa__write_report_fn write, void *user, nvtxa_error **reterr);
 
 /* ---- the object, and what it takes to make one (export.c) ---- */

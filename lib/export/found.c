@@ -75,7 +75,7 @@ static int warn_of_changed_reports(nvtxa__job *job, const struct search *search)
     long long then = record->reports[report].size_bytes;
     if (now != then &&
         nvtxa__warn(&job->made->warnings, NVTXA_WARNING_REPORTS_OF_ANOTHER_TRACE,
-                    "stats/%s was changed after nsys made it (%lld bytes, not the %lld that "
+                    "stats/%s was changed after it was made (%lld bytes, not the %lld that "
                     "export.json gives), so the result may describe another trace.",
                     nvtxa__quote(quoted, file.data, file.length), now, then) != 0) {
       return -1;
@@ -283,8 +283,7 @@ static nvtxa_status open_sqlite(nvtxa__job *job, nvtxa_error **reterr) {
   if (beside == NVTXA__NONE_BESIDE) {
     return nvtxa__fail(reterr, NVTXA_ERROR_SQLITE_MISSING,
                        &(nvtxa__where){.file = job->shown_sqlite,
-                                       .hint = "Make it with `nsys export --type sqlite`, or run "
-                                               "without --no-export."},
+                                       .hint = "Make it with `nsys export --type sqlite`."},
                        "there is no such SQLite export");
   }
   if (beside == NVTXA__OLDER_BESIDE &&

@@ -50,11 +50,14 @@ static nvtxa_status write_both(const nvtxa__private *private, nvtxa__write_repor
   return status;
 }
 
-nvtxa_status nvtxa__export_keep(const nvtxa_export *exported, const nvtxa_hooks *hooks,
+nvtxa_status nvtxa__export_keep(const nvtxa_export *exported, const int64_t *unmeasured,
+                                size_t unmeasured_count, const nvtxa_hooks *hooks,
                                 nvtxa__write_report_fn write, void *user, nvtxa_error **reterr) {
   nvtxa__private private;
   writing both[NVTXA_REPORT_COUNT];
   nvtxa__record record = exported->record;
+  record.unmeasured = unmeasured;
+  record.unmeasured_count = unmeasured_count;
   nvtxa_status status =
       nvtxa__private_make(&private, exported->run, exported->shown_stats, hooks, reterr);
   if (status != NVTXA_OK) {

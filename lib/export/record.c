@@ -13,7 +13,7 @@
 
 #include "export-internal.h"
 
-enum { SCHEMA_VERSION = 1, SIZE_LIMIT = 1 << 20, TEXT_LIMIT = 4096 };
+enum { SCHEMA_VERSION = 1, SIZE_LIMIT = 1 << 26, TEXT_LIMIT = 4096 };
 
 /* ---- writing ---- */
 
@@ -54,8 +54,19 @@ static json_t *trace_json(const nvtxa__trace *trace) {
                                            "sha256", trace->sha256);
 }
 
+static json_t *unmeasured_json(const nvtxa__record *record) {
+  json_t *ids = json_array();
+  for (size_t i = 0; i < record->unmeasured_count; i++) {
+    if (json_array_append_new(ids, json_integer(record->unmeasured[i])) != 0) {
+      json_decref(ids);
+      return NULL;
+    }
+  }
+  return ids;
+}
+
 static json_t *record_json(const nvtxa__record *record) {
-  return json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o}",                   /**/
+  return json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",              /**/
                    "schema_version", SCHEMA_VERSION,                             /**/
                    "engine", nvtxa_engine_name(record->engine),                  /**/
                    "nsys_version", text_json(record->nsys_version),              /**/
@@ -63,6 +74,7 @@ static json_t *record_json(const nvtxa__record *record) {
                    "export_schema_version", text_json(record->schema_version),   /**/
                    "export_product_version", text_json(record->product_version), /**/
                    "trace", trace_json(&record->trace),                          /**/
+                   "unmeasured_range_ids", unmeasured_json(record),              /**/
                    "reports", reports_json(record));
 }
 
@@ -212,6 +224,27 @@ static bool take_engine(struct reading *reading, const json_t *value, nvtxa_engi
   return value == NULL || wrong(reading, "engine", "is neither \"nsys\" nor \"native\"");
 }
 
+static bool take_unmeasured(struct reading *reading, const json_t *value, nvtxa__record *record) {
+  size_t count = json_array_size(value); /* 0 for none at all */
+  if (value != NULL && !json_is_array(value)) {
+    return wrong(reading, "unmeasured_range_ids", "is not an array");
+  }
+  int64_t *ids = nvtxa__arena_alloc(reading->arena, (count + 1) * sizeof *ids);
+  if (ids == NULL) {
+    reading->out_of_memory = true;
+    return false;
+  }
+  for (size_t i = 0; i < count; i++) {
+    if (!take_integer(reading, json_array_get(value, i), "unmeasured_range_ids", INT64_MIN,
+                      &ids[i])) {
+      return false;
+    }
+  }
+  record->unmeasured = ids;
+  record->unmeasured_count = count;
+  return true;
+}
+
 static bool take_record(struct reading *reading, const json_t *root, nvtxa__record *record) {
   int64_t schema_version;
   const json_t *version = json_object_get(root, "nsys_version");
@@ -237,7 +270,8 @@ static bool take_record(struct reading *reading, const json_t *root, nvtxa__reco
   if (!json_is_string(nsys_path) && !json_is_null(nsys_path)) {
     return wrong(reading, "nsys_path", "is not a string");
   }
-  if (!take_engine(reading, json_object_get(root, "engine"), &record->engine) ||
+  if (!take_unmeasured(reading, json_object_get(root, "unmeasured_range_ids"), record) ||
+      !take_engine(reading, json_object_get(root, "engine"), &record->engine) ||
       !take_text_or_null(reading, root, "export_schema_version", &record->schema_version) ||
       !take_text_or_null(reading, root, "export_product_version", &record->product_version)) {
     return false;

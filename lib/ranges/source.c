@@ -1,10 +1,48 @@
 /* Both tables from whatever an export holds. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "export/export-internal.h"
 #include "ranges-internal.h"
+
+static int compare_ids(const void *a, const void *b) {
+  int64_t x = *(const int64_t *)a;
+  int64_t y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* Mark the ranges of which export.json knows that their durations are no measures. The table was
+ * just made and is nobody else's yet. 0 or -1. */
+static int mark_unmeasured(nvtxa_ranges *ranges, const nvtxa__record *record) {
+  size_t count = 0;
+  int64_t *ids = malloc((record->unmeasured_count + 1) * sizeof *ids);
+  if (ids == NULL) {
+    return -1;
+  }
+  if (record->unmeasured_count > 0) {
+    memcpy(ids, record->unmeasured, record->unmeasured_count * sizeof *ids);
+    qsort(ids, record->unmeasured_count, sizeof *ids, compare_ids);
+    for (size_t row = 0; row < ranges->count; row++) {
+      ranges->open[row] = bsearch(&ranges->range_id[row], ids, record->unmeasured_count,
+                                  sizeof *ids, compare_ids) != NULL;
+      count += ranges->open[row];
+    }
+  }
+  free(ids);
+  return count == 0
+             ? 0
+             : nvtxa__warn(&ranges->warnings, NVTXA_WARNING_OPEN_RANGES,
+                           "%zu range%s of %s had no measured end in the trace, as export.json "
+                           "says; they keep their place in the hierarchy but count in no summary.",
+                           count, count == 1 ? "" : "s",
+                           nvtxa__report_name(ranges->report, NVTXA__NAMING_NEW));
+}
 
 static nvtxa_status read_reports(const nvtxa_export *exported, nvtxa_ranges_options *options,
                                  nvtxa_ranges **ret_host, nvtxa_ranges **ret_gpu,
                                  nvtxa_error **reterr) {
   nvtxa_ranges *host;
+  nvtxa_ranges *gpu;
   /* What this library wrote is RFC 4180, whatever nsys the trace came from. */
   options->quoting = nvtxa_export_engine(exported) == NVTXA_ENGINE_NATIVE
                          ? NVTXA_QUOTING_AUTO
@@ -16,12 +54,19 @@ static nvtxa_status read_reports(const nvtxa_export *exported, nvtxa_ranges_opti
     return status;
   }
   status = nvtxa_ranges_read_file(nvtxa_export_report_path(exported, NVTXA_REPORT_GPU_PROJ_TRACE),
-                                  NVTXA_REPORT_GPU_PROJ_TRACE, options, ret_gpu, reterr);
+                                  NVTXA_REPORT_GPU_PROJ_TRACE, options, &gpu, reterr);
   if (status != NVTXA_OK) {
     nvtxa_ranges_unref(host);
     return status;
   }
+  if (mark_unmeasured(host, &exported->record) != 0 ||
+      mark_unmeasured(gpu, &exported->record) != 0) {
+    nvtxa_ranges_unref(host);
+    nvtxa_ranges_unref(gpu);
+    return nvtxa__out_of_memory(reterr);
+  }
   *ret_host = host;
+  *ret_gpu = gpu;
   return NVTXA_OK;
 }
 

@@ -11,6 +11,7 @@ typedef struct reading {
   const char *path;
   nvtxa_hooks hooks;
   nvtxa__activity activity;
+  bool want_host;
   bool want_gpu;
   nvtxa__events events;
   nvtxa__export_versions versions;
@@ -242,8 +243,9 @@ static int warn(const reading *r, nvtxa_ranges *ranges, const naming *n, size_t 
                   n->missing, n->missing == 1 ? "" : "s", report) != 0) {
     return -1;
   }
-  /* Of the export as a whole: said with the host ranges. */
-  if (ranges->report == NVTXA_REPORT_PUSHPOP_TRACE && !nvtxa__schema_is_known(r->versions.schema)) {
+  /* Of the export as a whole: said once, with the host ranges where they are wanted. */
+  if ((ranges->report == NVTXA_REPORT_PUSHPOP_TRACE || !r->want_host) &&
+      !nvtxa__schema_is_known(r->versions.schema)) {
     return r->versions.schema[0] == '\0'
                ? nvtxa__warn(&ranges->warnings, NVTXA_WARNING_SQLITE_SCHEMA,
                              "The SQLite export does not say which schema it follows; reading it "
@@ -518,6 +520,7 @@ nvtxa_status nvtxa_ranges_read_sqlite(const char *path, const nvtxa_ranges_optio
   reading r = {.path = path,
                .hooks = NVTXA_HOOKS_INIT,
                .quiet = NVTXA_HOOKS_INIT,
+               .want_host = ret_host != NULL,
                .want_gpu = ret_gpu != NULL};
   nvtxa_ranges *host = NULL;
   nvtxa_ranges *gpu = NULL;

@@ -235,6 +235,28 @@ static nvtxa_status write_kept(void *user, nvtxa_report report, int directory, c
   return nvtxa__file_create(directory, file, keeping->shown, produce, &target, reterr);
 }
 
+/* What the reports cannot say: which durations are no measures. */
+static int collect_unmeasured(const nvtxa_ranges *host, const nvtxa_ranges *gpu, int64_t **ret_ids,
+                              size_t *ret_count) {
+  const nvtxa_ranges *const tables[] = {host, gpu};
+  size_t capacity = 0;
+  *ret_ids = NULL;
+  *ret_count = 0;
+  for (size_t t = 0; t < NVTXA__COUNT(tables); t++) {
+    for (size_t row = 0; row < tables[t]->count; row++) {
+      if (!tables[t]->open[row]) {
+        continue;
+      }
+      if (nvtxa__reserve(ret_ids, &capacity, *ret_count + 1, sizeof **ret_ids) != 0) {
+        free(*ret_ids);
+        return -1;
+      }
+      (*ret_ids)[(*ret_count)++] = tables[t]->range_id[row];
+    }
+  }
+  return 0;
+}
+
 nvtxa_status nvtxa_stats_keep(const nvtxa_export *exported, const nvtxa_ranges *host,
                               const nvtxa_ranges *gpu, const nvtxa_stats_options *options,
                               nvtxa_error **reterr) {
@@ -251,7 +273,15 @@ nvtxa_status nvtxa_stats_keep(const nvtxa_export *exported, const nvtxa_ranges *
       nvtxa_export_report_path(exported, NVTXA_REPORT_PUSHPOP_TRACE) == NULL) {
     return nvtxa__invalid(reterr, "an export whose reports are not to be kept");
   }
+  int64_t *unmeasured;
+  size_t count;
+  if (collect_unmeasured(host, gpu, &unmeasured, &count) != 0) {
+    return nvtxa__out_of_memory(reterr);
+  }
   keeping.options.format = NVTXA_STATS_CSV;
   keeping.shown = exported->shown_stats;
-  return nvtxa__export_keep(exported, keeping.options.hooks, write_kept, &keeping, reterr);
+  status = nvtxa__export_keep(exported, unmeasured, count, keeping.options.hooks, write_kept,
+                              &keeping, reterr);
+  free(unmeasured);
+  return status;
 }

@@ -203,6 +203,20 @@ class WhatIsReported(SqliteCase):
         self.assertTrue(warning_with(analysis, "Missing host ranges for iterations: [2]."))
         self.assertTrue(warning_with(analysis, "3 ranges of nvtx_pushpop_trace had not ended"))
 
+    def test_again_from_the_reports(self):
+        """CSV cannot say that a range was open, or ended before it started. export.json does."""
+        events = plain(3)
+        events[0]["end"] = events[5]["end"] = events[6]["end"] = None
+        events[2]["end"] = events[2]["start"] - 10
+        self.export(events)
+        first = self.native(3)
+        (self.top / "run" / "trace.sqlite").unlink()
+        self.analyze(self.top / "run", "--no-export")
+        again = self.result(self.top / "run")
+        for key in ("host_ranges", "iterations", "iteration_summary"):
+            self.assertEqual(again[key], first[key], key)
+        self.assertTrue(warning_with(again, "4 ranges of nvtx_pushpop_trace had no measured end"))
+
     def test_open_iteration_with_gpu_work(self):
         events = plain(2)
         events[0]["end"] = events[3]["end"] = None

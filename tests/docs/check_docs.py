@@ -10,7 +10,7 @@ import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import BUILD, SOURCE, Case, main, run  # noqa: E402
+from support import BUILD, NVTXA, SOURCE, Case, main, run  # noqa: E402
 
 BASE_H = SOURCE / "include" / "nvtxa" / "base.h"
 DOCS = SOURCE / "docs"
@@ -111,6 +111,33 @@ class Pages(Case):
                               page, re.MULTILINE | re.DOTALL)
         listed = re.findall(r"^\| `([^`]+)`", table, re.MULTILINE)
         self.assertEqual(sorted(listed), sorted(schema["properties"]))
+        (table,) = re.findall(r"^In `provenance`.*?\n\n(.*?)\n\n", page, re.MULTILINE | re.DOTALL)
+        listed = {key for line in table.splitlines()[2:]
+                  for key in re.findall(r"`([^`]+)`", line.split("|")[1])}
+        self.assertEqual(listed, set(schema["properties"]["provenance"]["properties"]))
+
+    def test_engines_name_the_columns(self):
+        """What the reader asks an SQLite export for is what the page says that is read."""
+        page = (DOCS / "engines.md").read_text()
+        sources = "".join(p.read_text() for folder in ("ranges", "database")
+                          for p in (SOURCE / "lib" / folder).glob("*.c"))
+        tables = re.findall(r"nvtxa__column \w*columns\[\] = \{(.*?)\};", sources, re.DOTALL)
+        needed = {column for table in tables
+                  for column in re.findall(r'\{"(\w+)", (?:true|false)\}', table)}
+        (section,) = re.findall(r"^## What is read\n(.*?)^## ", page, re.MULTILINE | re.DOTALL)
+        listed = {c for line in section.splitlines() if line.startswith("| `")
+                  for c in re.findall(r"`([^`]+)`", line.split("|")[2])}
+        self.assertGreater(len(needed), 10)
+        self.assertEqual(listed, needed)
+
+    def test_manual_has_every_option(self):
+        for command in ("analyze", "stats"):
+            page = (DOCS / "man" / f"nvtxa-{command}.1.scd").read_text()
+            explained = set(re.findall(r"^\*(?:-\w\*, \*)?(--[a-z-]+)\*", page, re.MULTILINE))
+            shown = set(re.findall(r"(?<![\w-])(--[a-z]+(?:-[a-z]+)*)",
+                                   run([NVTXA, command, "--help"]).stdout))
+            self.assertGreater(len(shown), 8)
+            self.assertEqual(explained, shown)
 
 
 if __name__ == "__main__":

@@ -317,10 +317,11 @@ Test(export, reports_land_with_their_record) {
   path_of(trace, sizeof trace, "%s/trace.nsys-rep", place.run);
   cr_assert_eq(stat(trace, &info), 0);
   json_t *expected = json_pack(
-      "{s:i, s:s, s:n, s:n, s:s, s:s, s:{s:s, s:i, s:I, s:s}, s:{s:{s:s, s:i}, s:{s:s, s:I}}}",
-      "schema_version", 1, "engine", "nsys", "export_schema_version", "export_product_version",
-      "nsys_version", "NVIDIA Nsight Systems version 2025.1.3", "nsys_path", place.nsys, "trace",
-      "path", "trace.nsys-rep", "size_bytes", 7, "modified_ns",
+      "{s:i, s:[], s:s, s:n, s:n, s:s, s:s, s:{s:s, s:i, s:I, s:s}, s:{s:{s:s, s:i}, s:{s:s, "
+      "s:I}}}",
+      "schema_version", 1, "unmeasured_range_ids", "engine", "nsys", "export_schema_version",
+      "export_product_version", "nsys_version", "NVIDIA Nsight Systems version 2025.1.3",
+      "nsys_path", place.nsys, "trace", "path", "trace.nsys-rep", "size_bytes", 7, "modified_ns",
       (json_int_t)info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec, "sha256", digest,
       "reports", "nvtx_pushpop_trace", "file", "nsys_nvtx_pushpop_trace.csv", "size_bytes",
       (int)strlen(host), "nvtx_gpu_proj_trace", "file", "nsys_nvtx_gpu_proj_trace.csv",
@@ -1338,7 +1339,7 @@ Test(export_found, reports_that_were_changed) {
   write_file("edited", "%s/nsys_nvtx_pushpop_trace.csv", place.stats);
   place_must_open(&place);
   expect_warning(&place, NVTXA_WARNING_REPORTS_OF_ANOTHER_TRACE,
-                 "stats/nsys_nvtx_pushpop_trace.csv was changed after nsys made it (6 bytes");
+                 "stats/nsys_nvtx_pushpop_trace.csv was changed after it was made (6 bytes");
   place_end(&place);
 }
 
