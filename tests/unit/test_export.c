@@ -1479,9 +1479,9 @@ Test(export_found, records_that_cannot_be_read) {
   place_make(&place);
   place_must_run(&place);
   path_of(path, sizeof path, "%s/export.json", place.stats);
-  cr_assert_eq(truncate(path, (1 << 20) + 1), 0);
+  cr_assert_eq(truncate(path, (1 << 26) + 1), 0);
   place_must_open(&place);
-  expect_warning(&place, NVTXA_WARNING_REPORTS_UNIDENTIFIED, "larger than 1048576 bytes");
+  expect_warning(&place, NVTXA_WARNING_REPORTS_UNIDENTIFIED, "larger than 67108864 bytes");
   cr_assert_eq(truncate(path, 0), 0);
   place_must_open(&place);
   expect_warning(&place, NVTXA_WARNING_REPORTS_UNIDENTIFIED, "no valid JSON");
