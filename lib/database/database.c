@@ -70,10 +70,18 @@ nvtxa_status nvtxa__database_failed(const nvtxa__database *database, int answer,
 
 /* ---- opening ---- */
 
+/* SQLite writes whole pages, and reads what a part of one lacks as zeros. The bytes are those of
+ * the header that say how large a page is. */
+static bool ends_within_page(const unsigned char bytes[2], off_t file_size) {
+  unsigned page_size = (unsigned)bytes[0] << 8 | bytes[1];
+  page_size = page_size == 1 ? 65536 : page_size;
+  return page_size >= 512 && file_size % page_size != 0;
+}
+
 /* SQLite would wait for a FIFO, and make files beside a database in WAL mode. The eighteenth and
  * nineteenth byte of the header are its versions for writing and reading: 2 is WAL. */
 static nvtxa_status check_header(nvtxa__database *database, nvtxa_error **reterr) {
-  char header[20] = {0};
+  unsigned char header[20] = {0};
   int fd = -1;
   nvtxa_error *cause = NULL;
   nvtxa_status status = nvtxa__file_open(AT_FDCWD, database->path, database->path, &fd, &cause);
@@ -103,7 +111,9 @@ static nvtxa_status check_header(nvtxa__database *database, nvtxa_error **reterr
         "back.",
         reterr, "the SQLite export is in WAL mode, which cannot be read without writing");
   }
-  return NVTXA_OK;
+  return ends_within_page(header + 16, database->opened.st_size)
+             ? nvtxa__database_failed(database, SQLITE_CORRUPT, reterr)
+             : NVTXA_OK;
 }
 
 /* What a statement may do: read tables by the one function and ask for their columns. All that is
@@ -143,6 +153,8 @@ static nvtxa_status harden(nvtxa__database *database, nvtxa_error **reterr) {
   }
   sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, LONGEST_CELL);
   sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0);
+  /* Whatever the schema says: no virtual table can be set up. */
+  answer = answer == SQLITE_OK ? sqlite3_drop_modules(handle, NULL) : answer;
   sqlite3_extended_result_codes(handle, 1);
   /* A file that shrinks under a mapping would be a signal, not an error. */
   if (answer == SQLITE_OK) {

@@ -46,27 +46,12 @@ nvtxa_status nvtxa__database_has_table(nvtxa__database *database, const char *ta
   return status;
 }
 
-size_t nvtxa__database_rows_at_most(nvtxa__database *database, const char *table) {
-  enum { SMALLEST_ROW = 8 };
-  sqlite3_stmt *statement = NULL;
-  char sql[128];
-  int64_t last = 0;
-  int64_t most = database->opened.st_size / SMALLEST_ROW;
-  snprintf(sql, sizeof sql, "SELECT rowid FROM \"%s\" ORDER BY rowid DESC LIMIT 1", table);
-  if (sqlite3_prepare_v2(database->handle, sql, -1, &statement, NULL) == SQLITE_OK &&
-      sqlite3_step(statement) == SQLITE_ROW) {
-    last = sqlite3_column_int64(statement, 0);
-  }
-  sqlite3_finalize(statement);
-  return last <= 0 ? 0 : (size_t)(last < most ? last : most);
-}
-
 /* ---- the statement ---- */
 
 /* What a table has of what is wanted of it. */
 typedef struct layout {
   bool has[NVTXA__MOST_COLUMNS];
-  const char *row_id; /* a column may be named like the row id and would hide it */
+  const char *row_id; /* a name that no column has and hides; NULL: there is none left */
   bool computed;      /* some column is an expression */
 } layout;
 
@@ -95,8 +80,27 @@ static nvtxa_status read_layout(const nvtxa__row *row, size_t count, layout *ret
   for (size_t i = NVTXA__COUNT(row_ids); i-- > 0;) {
     ret->row_id = taken[i] ? ret->row_id : row_ids[i];
   }
-  ret->row_id = ret->row_id == NULL ? row_ids[0] : ret->row_id;
   return nvtxa__database_failed(row->database, answer, reterr);
+}
+
+size_t nvtxa__database_rows_at_most(nvtxa__database *database, const char *table) {
+  enum { SMALLEST_ROW = 8 };
+  const nvtxa__row row = {.database = database, .table = table};
+  layout found;
+  sqlite3_stmt *statement = NULL;
+  char sql[128];
+  int64_t last = 0;
+  int64_t most = database->opened.st_size / SMALLEST_ROW;
+  if (read_layout(&row, 0, &found, NULL) != NVTXA_OK || found.computed || found.row_id == NULL) {
+    return 0; /* the scan says what is wrong with it */
+  }
+  snprintf(sql, sizeof sql, "SELECT %s FROM \"%s\" ORDER BY 1 DESC LIMIT 1", found.row_id, table);
+  if (sqlite3_prepare_v2(database->handle, sql, -1, &statement, NULL) == SQLITE_OK &&
+      sqlite3_step(statement) == SQLITE_ROW) {
+    last = sqlite3_column_int64(statement, 0);
+  }
+  sqlite3_finalize(statement);
+  return last <= 0 ? 0 : (size_t)(last < most ? last : most);
 }
 
 /* NOT INDEXED keeps the order of the row ids. */
@@ -112,6 +116,10 @@ static nvtxa_status compose(const nvtxa__row *row, size_t count, nvtxa__buffer *
   if (found.computed) {
     return nvtxa__fail(reterr, NVTXA_ERROR_SQLITE_TABLE, &where,
                        "%s has computed columns, which are not evaluated", row->table);
+  }
+  if (found.row_id == NULL) {
+    return nvtxa__fail(reterr, NVTXA_ERROR_SQLITE_TABLE, &where,
+                       "%s has columns of all names by which a row id is read", row->table);
   }
   int result = nvtxa__buffer_printf(sql, "SELECT " NVTXA__TAKE_FUNCTION "(%s", found.row_id);
   for (size_t i = 0; i < count; i++) {

@@ -258,6 +258,15 @@ static int warn(const reading *r, nvtxa_ranges *ranges, const naming *n, size_t 
   return 0;
 }
 
+/* Backward ranges are not measured either, but are warned of apart from those that never ended.
+ * `rows` holds the table's events; NULL: it has all of them. */
+static void mark_backward(const nvtxa__events *events, nvtxa_ranges *ranges, const uint32_t *rows) {
+  for (size_t row = 0; row < ranges->count; row++) {
+    uint8_t flags = events->flags[rows == NULL ? row : rows[row]];
+    ranges->open[row] = ranges->open[row] || (flags & NVTXA__BACKWARD) != 0;
+  }
+}
+
 /* ---- GPU-projected ranges ---- */
 
 /* Row ids differ, so nothing needs telling apart. */
@@ -269,7 +278,7 @@ static int compare_nothing(const void *a, const void *b, void *unused) {
 }
 
 static int fill_gpu(const reading *r, nvtxa_ranges *gpu, naming *n, const uint32_t *rows,
-                    uint32_t *row_of) {
+                    uint32_t *row_of, size_t *ret_backward) {
   const nvtxa__events *events = &r->events;
   const nvtxa__projection *p = &r->projection;
   uint32_t styles[2];
@@ -293,7 +302,8 @@ static int fill_gpu(const reading *r, nvtxa_ranges *gpu, naming *n, const uint32
     gpu->parent_id[row] = parent == NVTXA__NO_PARENT ? 0 : events->row_id[parent];
     gpu->start_ns[row] = events->start_ns[event];
     gpu->duration_ns[row] = events->duration_ns[event];
-    gpu->open[row] = (events->flags[event] & (NVTXA__OPEN | NVTXA__BACKWARD)) != 0;
+    gpu->open[row] = (events->flags[event] & NVTXA__OPEN) != 0;
+    *ret_backward += (events->flags[event] & NVTXA__BACKWARD) != 0;
     gpu->style[row] = styles[(events->flags[event] & NVTXA__START_END) != 0];
     gpu->projected_start_ns[row] = p->start_ns[event];
     gpu->projected_duration_ns[row] = p->end_ns[event] - p->start_ns[event];
@@ -309,6 +319,7 @@ static nvtxa_status make_gpu(const reading *r, nvtxa_ranges **ret_gpu, nvtxa_err
   uint32_t *rows = nvtxa__alloc(events->count + 1, sizeof *rows);
   uint32_t *row_of = nvtxa__alloc(events->count + 1, sizeof *row_of);
   nvtxa_status status = NVTXA_OK;
+  size_t backward = 0;
   int result = -1;
   if (gpu == NULL || rows == NULL || row_of == NULL || naming_begin(&n, events, gpu) != 0 ||
       copy_threads(gpu, &events->threads) != 0) {
@@ -321,9 +332,11 @@ static nvtxa_status make_gpu(const reading *r, nvtxa_ranges **ret_gpu, nvtxa_err
   gpu->unattributed = r->projection.outside;
   /* nsys means to sort by the projected start; what it does is to sort by the range id. */
   if (nvtxa__sort_by_key(rows, gpu->count, events->row_id, compare_nothing, NULL) == 0 &&
-      nvtxa__ranges_resize(gpu, gpu->count + 1) == 0 && fill_gpu(r, gpu, &n, rows, row_of) == 0) {
+      nvtxa__ranges_resize(gpu, gpu->count + 1) == 0 &&
+      fill_gpu(r, gpu, &n, rows, row_of, &backward) == 0) {
     status = nvtxa__ranges_index(gpu, r->path, reterr);
-    result = status == NVTXA_OK ? warn(r, gpu, &n, 0) : 0;
+    result = status == NVTXA_OK ? warn(r, gpu, &n, backward) : 0;
+    mark_backward(events, gpu, rows);
   }
 out:
   free(n.number);
@@ -415,10 +428,7 @@ static nvtxa_status fill_host(const reading *r, nvtxa_ranges *host, const uint32
   if (status == NVTXA_OK && warn(r, host, n, backward) != 0) {
     status = nvtxa__out_of_memory(reterr);
   }
-  /* Not measured either, but warned of apart from those that never ended. */
-  for (size_t row = 0; row < host->count && backward > 0; row++) {
-    host->open[row] = host->open[row] || (events->flags[row] & NVTXA__BACKWARD) != 0;
-  }
+  mark_backward(events, host, NULL);
   return status;
 }
 
@@ -500,7 +510,9 @@ static nvtxa_status compute(reading *r, nvtxa_ranges **ret_host, nvtxa_ranges **
   nvtxa__projection_free(&r->projection);
   if (status == NVTXA_OK && ret_host != NULL && host == NULL) {
     drop_start_end(&r->events);
-    status = make_host(r, NULL, &host, reterr);
+    /* Open ranges now end earlier, which may be where others end. */
+    status = sort_events(&r->events) == 0 ? make_host(r, NULL, &host, reterr)
+                                          : nvtxa__out_of_memory(reterr);
   }
   if (host != NULL) {
     part_columns(&r->events, host, status == NVTXA_OK);
