@@ -79,7 +79,8 @@ static int parse_engine(analyze_options *options, const char *text) {
   return cli_bad_usage(command, "--engine '%s' is not auto, nsys or native", text);
 }
 
-static int parse_option(analyze_options *options, int option, char *const *argv) {
+static int take_option(void *user, int option) {
+  analyze_options *options = user;
   switch (option) {
     case OPTION_ENGINE:
       return parse_engine(options, optarg);
@@ -95,36 +96,19 @@ static int parse_option(analyze_options *options, int option, char *const *argv)
       options->strict = true;
       return -1;
     default:
-      return cli_common_option(&options->common, option, argv, long_options, help);
+      return CLI_NOT_MINE;
   }
-}
-
-static int parse_run_dir(analyze_options *options, int argc, char **argv) {
-  if (optind == argc) {
-    return cli_bad_usage(command, "no run directory given");
-  }
-  if (optind + 1 < argc) {
-    return cli_bad_usage(command, "one run directory at a time: '%s' is one too many",
-                         argv[optind + 1]);
-  }
-  options->run_dir = argv[optind];
-  if (options->run_dir[0] == '\0') {
-    return cli_bad_usage(command, "the run directory '' names nothing");
-  }
-  return -1;
 }
 
 int analyze_options_parse(analyze_options *options, int argc, char **argv) {
-  int option;
+  const cli_command_line line = {
+      .letters = ":o:" CLI_COMMON_LETTERS,
+      .options = long_options,
+      .help = help,
+      .argument = "run directory",
+      .take = take_option,
+      .user = options,
+  };
   *options = (analyze_options){.common = {.command = command}};
-  optind = 0; /* glibc: start anew, main() has used getopt as well */
-  opterr = 0;
-  while ((option = getopt_long(argc, argv, ":o:" CLI_COMMON_LETTERS, long_options, NULL)) != -1) {
-    int status = parse_option(options, option, argv);
-    if (status >= 0) {
-      return status;
-    }
-  }
-  cli_common_end(&options->common);
-  return parse_run_dir(options, argc, argv);
+  return cli_read_command_line(&options->common, &line, argc, argv, &options->run_dir);
 }

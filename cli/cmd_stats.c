@@ -3,7 +3,6 @@
  * `nsys stats` makes of it.
  */
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 #include "stats_options.h"
 #include "terminal.h"
 #include "text.h"
+#include "worker.h"
 
 /* What one call is made of; all released together. */
 struct work {
@@ -177,7 +177,7 @@ typedef struct writing {
   nvtxa_error *error;
 } writing;
 
-static void *write_file(void *user) {
+static void write_file(void *user) {
   writing *w = user;
   nvtxa_hooks hooks = NVTXA_HOOKS_INIT;
   nvtxa_stats_options options = NVTXA_STATS_OPTIONS_INIT;
@@ -186,25 +186,19 @@ static void *write_file(void *user) {
   options.hooks = &hooks;
   w->status = nvtxa_stats_write_file(w->work->tables[w->work->options->reports[w->report].report],
                                      &options, w->work->paths[w->report], &w->error);
-  return NULL;
 }
 
 /* All at the same time. */
 static nvtxa_status write_files(const struct work *work, nvtxa_error **error) {
   writing reports[NVTXA_REPORT_COUNT];
-  pthread_t threads[NVTXA_REPORT_COUNT];
-  bool running[NVTXA_REPORT_COUNT] = {false};
+  cli_worker workers[NVTXA_REPORT_COUNT];
   nvtxa_status status = NVTXA_OK;
   for (size_t i = 0; i < work->options->count; i++) {
     reports[i] = (writing){.work = work, .report = i};
-    running[i] = i > 0 && pthread_create(&threads[i], NULL, write_file, &reports[i]) == 0;
+    cli_worker_start(&workers[i], write_file, &reports[i]);
   }
   for (size_t i = 0; i < work->options->count; i++) {
-    if (running[i]) {
-      pthread_join(threads[i], NULL);
-    } else {
-      write_file(&reports[i]);
-    }
+    cli_worker_wait(&workers[i], NULL);
     if (reports[i].status != NVTXA_OK && status == NVTXA_OK) {
       status = reports[i].status;
       *error = reports[i].error;

@@ -77,8 +77,8 @@ int cli_text_option(const cli_common_options *common, const char **ret, const ch
   return optarg[0] != '\0' ? -1 : cli_bad_usage(common->command, "%s '' names nothing", option);
 }
 
-int cli_common_option(cli_common_options *common, int option, char *const *argv,
-                      const struct option *options, const char *help) {
+static int take_common(cli_common_options *common, const cli_command_line *line, int option,
+                       char *const *argv) {
   switch (option) {
     case CLI_OPTION_NSYS:
       return cli_text_option(common, &common->nsys, "--nsys");
@@ -94,18 +94,46 @@ int cli_common_option(cli_common_options *common, int option, char *const *argv,
       common->progress_given = true;
       return parse_progress(common, optarg);
     case 'h':
-      fputs(help, stdout);
+      fputs(line->help, stdout);
       return CLI_DONE;
     case 'V':
       printf("nvtxa %s\n", nvtxa_version());
       return CLI_DONE;
     default:
-      return cli_bad_option(option, argv, options, common->command);
+      return cli_bad_option(option, argv, line->options, common->command);
   }
 }
 
-void cli_common_end(cli_common_options *common) {
+static int take_argument(const cli_common_options *common, const char *what, int argc, char **argv,
+                         const char **ret_argument) {
+  if (optind == argc) {
+    return cli_bad_usage(common->command, "no %s given", what);
+  }
+  if (optind + 1 < argc) {
+    return cli_bad_usage(common->command, "one %s at a time: '%s' is one too many", what,
+                         argv[optind + 1]);
+  }
+  *ret_argument = argv[optind];
+  return argv[optind][0] != '\0' ? -1
+                                 : cli_bad_usage(common->command, "the %s '' names nothing", what);
+}
+
+int cli_read_command_line(cli_common_options *common, const cli_command_line *line, int argc,
+                          char **argv, const char **ret_argument) {
+  int option;
+  optind = 0; /* glibc: start anew, main() has used getopt as well */
+  opterr = 0;
+  while ((option = getopt_long(argc, argv, line->letters, line->options, NULL)) != -1) {
+    int status = line->take(line->user, option);
+    if (status == CLI_NOT_MINE) {
+      status = take_common(common, line, option, argv);
+    }
+    if (status >= 0) {
+      return status;
+    }
+  }
   if (common->quiet && !common->progress_given) {
     common->progress = CLI_PROGRESS_NEVER;
   }
+  return take_argument(common, line->argument, argc, argv, ret_argument);
 }

@@ -35,13 +35,24 @@ enum { CLI_OPTION_NSYS = 256, CLI_OPTION_TIMEOUT, CLI_OPTION_PROGRESS, CLI_OPTIO
 
 struct option;
 
-/* Take one that getopt_long() gave. Returns -1 to go on, or the exit status. `help` is printed for
- * --help. */
-int cli_common_option(cli_common_options *common, int option, char *const *argv,
-                      const struct option *options, const char *help);
+/* A command line: what there is to read, and who takes what is not in common. */
+typedef struct cli_command_line {
+  const char *letters; /* for getopt_long(), with CLI_COMMON_LETTERS */
+  const struct option *options;
+  const char *help;     /* printed for --help */
+  const char *argument; /* what the one argument is, such as "run directory" */
+  /* Take an option with its value in `optarg`. Returns -1 to go on, or the exit status; or
+   * CLI_NOT_MINE. */
+  int (*take)(void *user, int option);
+  void *user;
+} cli_command_line;
 
-/* When all are read. */
-void cli_common_end(cli_common_options *common);
+enum { CLI_NOT_MINE = -2 };
+
+/* Read all of it. Returns -1 to go on, with the argument in *ret_argument, or the exit status where
+ * there is nothing more to do: --help and --version were printed, an error was complained of. */
+int cli_read_command_line(cli_common_options *common, const cli_command_line *line, int argc,
+                          char **argv, const char **ret_argument);
 
 /* A value that must not be empty: -1, or the exit status. */
 int cli_text_option(const cli_common_options *common, const char **ret, const char *option);

@@ -4,18 +4,17 @@
 #ifndef NVTXA_CLI_KEEPER_H
 #define NVTXA_CLI_KEEPER_H
 
-#include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
 
 #include <nvtxa/nvtxa.h>
+
+#include "worker.h"
 
 typedef struct keeper {
   const nvtxa_export *exported;
   const nvtxa_ranges *host;
   const nvtxa_ranges *gpu;
-  bool running; /* on a thread of its own */
-  pthread_t thread;
+  cli_worker worker;
   volatile sig_atomic_t stop;
   nvtxa_status status;
   nvtxa_error *error;

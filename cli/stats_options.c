@@ -15,8 +15,9 @@ static const char help[] =
     "Usage: nvtxa stats [options] FILE.sqlite|FILE.nsys-rep\n"
     "\n"
     "Write the NVTX reports of `nsys stats`: the same names, columns, rows and file names, as\n"
-    "nsys 2025.1 has them, but computed here, in a fraction of the time. An SQLite export is\n"
-    "read as it is; a trace is exported first, by nsys, into a private directory.\n"
+    "nsys 2025.1 has them where they are right, but computed here, in a fraction of the time.\n"
+    "An SQLite export is read as it is; a trace is exported first, by nsys, into a private\n"
+    "directory.\n"
     "\n"
     "Reports (and what nsys before 2023.2 called them):\n"
     "  nvtx_pushpop_trace   (nvtxpptrace)  host push/pop ranges\n"
@@ -139,7 +140,8 @@ static int parse_output(stats_options *options) {
   return cli_text_option(&options->common, &options->output, "--output");
 }
 
-static int parse_option(stats_options *options, int option, char *const *argv) {
+static int take_option(void *user, int option) {
+  stats_options *options = user;
   bool unused;
   switch (option) {
     case 'r':
@@ -153,38 +155,25 @@ static int parse_option(stats_options *options, int option, char *const *argv) {
     case OPTION_FORCE_EXPORT:
       return parse_flag(&unused, "--force-export");
     default:
-      return cli_common_option(&options->common, option, argv, long_options, help);
+      return CLI_NOT_MINE;
   }
-}
-
-static int parse_file(stats_options *options, int argc, char **argv) {
-  if (optind == argc) {
-    return cli_bad_usage(command, "no file given");
-  }
-  if (optind + 1 < argc) {
-    return cli_bad_usage(command, "one file at a time: '%s' is one too many", argv[optind + 1]);
-  }
-  options->file = argv[optind];
-  return options->file[0] == '\0' ? cli_bad_usage(command, "the file '' names nothing") : -1;
 }
 
 int stats_options_parse(stats_options *options, int argc, char **argv) {
-  int option;
+  const cli_command_line line = {
+      .letters = ":r:f:o:" CLI_COMMON_LETTERS,
+      .options = long_options,
+      .help = help,
+      .argument = "file",
+      .take = take_option,
+      .user = options,
+  };
   *options = (stats_options){.common = {.command = command}, .output = "-"};
-  optind = 0; /* glibc: start anew, main() has used getopt as well */
-  opterr = 0;
-  while ((option = getopt_long(argc, argv, ":r:f:o:" CLI_COMMON_LETTERS, long_options, NULL)) !=
-         -1) {
-    int status = parse_option(options, option, argv);
-    if (status >= 0) {
-      return status;
-    }
-  }
-  cli_common_end(&options->common);
+  int status = cli_read_command_line(&options->common, &line, argc, argv, &options->file);
   if (options->count == 0) {
     for (int report = 0; report < NVTXA_REPORT_COUNT; report++) {
       add_report(options, nvtxa_report_name((nvtxa_report)report));
     }
   }
-  return parse_file(options, argc, argv);
+  return status;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Write an SQLite export as nsys makes it, of a run that never was: any size, the same bytes' worth
-of rows for the same options.
+"""Write an SQLite export as nsys makes it, of a run that never was: any size, and the same rows for
+the same options.
 
 usage: generate_export.py [options] FILE.sqlite
 
@@ -22,7 +22,6 @@ import sqlite3
 PUSH_POP, START_END, DOMAIN = 59, 60, 75
 SLOT_NS = 20_000  # what one step takes, with the gap after it
 
-INTEGER = " INTEGER"
 KERNEL_COLUMNS = (
     "start end deviceId contextId greenContextId streamId correlationId globalPid demangledName "
     "shortName mangledName launchType cacheConfig registersPerThread gridX gridY gridZ blockX "
@@ -41,13 +40,13 @@ TABLES = {
         "start INTEGER NOT NULL", "end INTEGER NOT NULL", "eventClass INTEGER NOT NULL",
         "globalTid INTEGER", "correlationId INTEGER", "nameId INTEGER NOT NULL",
         "returnValue INTEGER NOT NULL", "callchainId INTEGER"],
-    "CUPTI_ACTIVITY_KIND_KERNEL": [name + INTEGER for name in KERNEL_COLUMNS],
+    "CUPTI_ACTIVITY_KIND_KERNEL": [name + " INTEGER" for name in KERNEL_COLUMNS],
     "CUPTI_ACTIVITY_KIND_MEMCPY": [
-        name + INTEGER for name in
+        name + " INTEGER" for name in
         "start end deviceId contextId streamId correlationId globalPid bytes copyKind srcKind "
         "dstKind".split()],
     "CUPTI_ACTIVITY_KIND_MEMSET": [
-        name + INTEGER for name in
+        name + " INTEGER" for name in
         "start end deviceId contextId streamId correlationId globalPid value bytes memKind".split()],
 }
 STRINGS = ["preprocessing", "infer", "postprocessing", "resize", "cudaLaunchKernel",

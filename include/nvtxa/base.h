@@ -186,8 +186,9 @@ typedef struct nvtxa_hooks {
   /** Called at the start of an activity and then at most ten times a second. */
   void (*progress)(void *user, const nvtxa_progress *progress);
   void *user; /**< passed to the two functions */
-  /** Polled at least ten times a second; other than zero ends the call with
-   * NVTXA_ERROR_CANCELLED. A signal handler or another thread may set it. */
+  /** Polled at least ten times a second, but for the sorting and nesting of some million ranges,
+   * which may take half a second. Other than zero ends the call with NVTXA_ERROR_CANCELLED. A
+   * signal handler or another thread may set it. */
   const volatile sig_atomic_t *cancel;
 } nvtxa_hooks;
 

@@ -78,8 +78,9 @@ typedef struct nvtxa_export_options {
  * @param reterr      gets the error, or NULL
  * @return NVTXA_OK; NVTXA_ERROR_TRACE_MISSING, NVTXA_ERROR_NSYS_NOT_FOUND, NVTXA_ERROR_NSYS_FAILED,
  *         NVTXA_ERROR_NSYS_TIMEOUT, NVTXA_ERROR_NSYS_NO_REPORT, NVTXA_ERROR_REPORT_EMPTY (the trace
- *         has no NVTX push/pop range), NVTXA_ERROR_SQLITE_DAMAGED, NVTXA_ERROR_CANCELLED,
- *         NVTXA_ERROR_IO, NVTXA_ERROR_INVALID_ARGUMENT, NVTXA_ERROR_OUT_OF_MEMORY
+ *         has no NVTX push/pop range), NVTXA_ERROR_SQLITE_DAMAGED, NVTXA_ERROR_SQLITE_TABLE,
+ *         NVTXA_ERROR_LIMIT, NVTXA_ERROR_CANCELLED, NVTXA_ERROR_IO, NVTXA_ERROR_INVALID_ARGUMENT,
+ *         NVTXA_ERROR_OUT_OF_MEMORY
  *
  * Thread-safe; two exports of one run directory at a time each leave whole files, the last one's.
  * Since 0.1.
@@ -119,8 +120,9 @@ NVTXA_API nvtxa_status nvtxa_export_trace(const char *trace_path,
  * @param ret_export  gets the export; the caller owns one reference
  * @param reterr      gets the error, or NULL
  * @return NVTXA_OK; NVTXA_ERROR_REPORT_MISSING, NVTXA_ERROR_SQLITE_MISSING,
- *         NVTXA_ERROR_SQLITE_DAMAGED, NVTXA_ERROR_CANCELLED, NVTXA_ERROR_IO,
- *         NVTXA_ERROR_INVALID_ARGUMENT, NVTXA_ERROR_OUT_OF_MEMORY
+ *         NVTXA_ERROR_SQLITE_DAMAGED, NVTXA_ERROR_SQLITE_TABLE, NVTXA_ERROR_LIMIT,
+ *         NVTXA_ERROR_CANCELLED, NVTXA_ERROR_IO, NVTXA_ERROR_INVALID_ARGUMENT,
+ *         NVTXA_ERROR_OUT_OF_MEMORY
  *
  * Thread-safe. Since 0.1.
  */

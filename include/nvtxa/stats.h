@@ -1,7 +1,7 @@
 /**
  * @file stats.h
  * Tables of ranges written as the reports that `nsys stats` makes of them: same names, columns and
- * rows, as nsys 2025.1 has them.
+ * rows, as nsys 2025.1 has them where they are right.
  */
 #ifndef NVTXA_STATS_H
 #define NVTXA_STATS_H

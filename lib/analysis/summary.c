@@ -10,12 +10,6 @@
 __extension__ typedef __int128 wide;
 __extension__ typedef unsigned __int128 unsigned_wide;
 
-static int compare(const void *a, const void *b) {
-  int64_t x = *(const int64_t *)a;
-  int64_t y = *(const int64_t *)b;
-  return (x > y) - (x < y);
-}
-
 /* n(n-1) times the sample variance is n * sum(d^2) - sum(d)^2, for d the distance from any fixed
  * value: here the mean rounded down, which keeps the numbers small. All of it in integers, unless
  * durations differ by so much (months of nanoseconds) that doubles lose nothing that counts. */
@@ -90,7 +84,7 @@ static void select_rank(int64_t *values, size_t count, size_t rank) {
       first = high + 1;
     }
   }
-  qsort(values + first, last - first + 1, sizeof *values, compare);
+  qsort(values + first, last - first + 1, sizeof *values, nvtxa__compare_int64);
 }
 
 static double middle(int64_t *values, size_t count) {

@@ -100,6 +100,17 @@ void *nvtxa__alloc(size_t count, size_t item_size);
 void *nvtxa__alloc_zero(size_t count, size_t item_size);
 void *nvtxa__alloc_again(void *memory, size_t count, size_t item_size); /* as realloc() */
 
+/* Columns of one table, which grow alike: make room for `needed` rows in each. 0 or -1. */
+typedef struct nvtxa__column_room {
+  void *pointer_to_array;
+  size_t item_size;
+} nvtxa__column_room;
+int nvtxa__reserve_columns(const nvtxa__column_room *columns, size_t count, size_t *capacity,
+                           size_t needed);
+
+/* For qsort() and bsearch() of int64_t. */
+int nvtxa__compare_int64(const void *a, const void *b);
+
 /* Blocks of memory that are freed together. */
 typedef struct nvtxa__arena {
   struct nvtxa__arena_block *head;

@@ -121,17 +121,19 @@ nvtxa_status nvtxa__file_create(int directory, const char *path, const char *sho
   }
   sink->used = 0;
   sink->fd = openat(directory, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-  if (sink->fd >= 0) {
+  int errnum = sink->fd < 0 ? errno : 0;
+  if (errnum == 0) {
     status = produce(user, sink_write, sink, reterr);
-    errno = status == NVTXA_OK ? sink_flush(sink) : 0;
-    int errnum = close(sink->fd) != 0 && errno == 0 ? EIO : errno;
-    errno = errnum;
+    errnum = status == NVTXA_OK ? sink_flush(sink) : 0;
+    if (close(sink->fd) != 0 && errnum == 0) {
+      errnum = errno;
+    }
   }
-  if (status == NVTXA_OK && (sink->fd < 0 || errno != 0)) {
+  if (status == NVTXA_OK && errnum != 0) {
     status = nvtxa__fail(reterr, NVTXA_ERROR_IO,
                          &(nvtxa__where){
                              .file = shown_path,
-                             .errnum = errno,
+                             .errnum = errnum,
                              .hint = "Check that the directory can be written and has space left.",
                          },
                          "cannot write %s", path);

@@ -107,7 +107,7 @@ static nvtxa_status start_failed(const nvtxa__child *child, int errnum, nvtxa_er
       reterr, NVTXA_ERROR_NSYS_NOT_FOUND,
       &(nvtxa__where){.errnum = errnum,
                       .hint = "Install Nsight Systems, or say where it is (--nsys PATH). With "
-                              "--no-export the reports that are already in stats/ are used."},
+                              "--no-export, reports in stats/ or trace.sqlite will do."},
       "cannot start '%s'", quoted);
 }
 

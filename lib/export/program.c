@@ -85,7 +85,7 @@ nvtxa_status nvtxa__program_find(const char *name, char *const *environment, cha
     return nvtxa__fail(
         reterr, NVTXA_ERROR_NSYS_NOT_FOUND,
         &(nvtxa__where){.hint = "Install Nsight Systems, or say where it is (--nsys PATH). With "
-                                "--no-export the reports that are already in stats/ are used."},
+                                "--no-export, reports in stats/ or trace.sqlite will do."},
         "there is no program '%s' on the PATH", nvtxa__quote(quoted, name, strlen(name)));
   }
   *ret_path = path;

@@ -79,25 +79,16 @@ void nvtxa__events_free(nvtxa__events *events) {
   *events = (nvtxa__events){0};
 }
 
-/* All columns grow alike. */
 static int reserve(nvtxa__events *events, size_t needed) {
-  if (needed <= events->capacity) {
-    return 0;
-  }
-  size_t same[6];
-  void *const arrays[] = {&events->row_id, &events->start_ns, &events->duration_ns,
-                          &events->thread, &events->name,     &events->flags};
-  const size_t sizes[] = {sizeof *events->row_id,      sizeof *events->start_ns,
-                          sizeof *events->duration_ns, sizeof *events->thread,
-                          sizeof *events->name,        sizeof *events->flags};
-  for (size_t i = 0; i < NVTXA__COUNT(arrays); i++) {
-    same[i] = events->capacity;
-    if (nvtxa__reserve(arrays[i], &same[i], needed, sizes[i]) != 0) {
-      return -1;
-    }
-  }
-  events->capacity = same[0];
-  return 0;
+  const nvtxa__column_room columns_of[] = {
+      {&events->row_id, sizeof *events->row_id},
+      {&events->start_ns, sizeof *events->start_ns},
+      {&events->duration_ns, sizeof *events->duration_ns},
+      {&events->thread, sizeof *events->thread},
+      {&events->name, sizeof *events->name},
+      {&events->flags, sizeof *events->flags},
+  };
+  return nvtxa__reserve_columns(columns_of, NVTXA__COUNT(columns_of), &events->capacity, needed);
 }
 
 /* The number of a thread's domain. */
@@ -237,12 +228,6 @@ static bool take(void *user, nvtxa__row *row) {
 
 /* ---- strings ---- */
 
-static int compare_ids(const void *a, const void *b) {
-  int64_t x = *(const int64_t *)a;
-  int64_t y = *(const int64_t *)b;
-  return (x > y) - (x < y);
-}
-
 static name_source source_of(const reading *r, size_t name) {
   name_source source;
   memcpy(&source, r->sources.texts[name].data, sizeof source);
@@ -251,9 +236,9 @@ static name_source source_of(const reading *r, size_t name) {
 
 /* The text of a string id; no text where it is not known. */
 static nvtxa_text string_of(const reading *r, int64_t id) {
-  const int64_t *found = r->string_count == 0
-                             ? NULL
-                             : bsearch(&id, r->string_ids, r->string_count, sizeof id, compare_ids);
+  const int64_t *found = r->string_count == 0 ? NULL
+                                              : bsearch(&id, r->string_ids, r->string_count,
+                                                        sizeof id, nvtxa__compare_int64);
   return found == NULL ? (nvtxa_text){NULL, 0} : r->strings[found - r->string_ids];
 }
 
@@ -275,7 +260,7 @@ static int collect_ids(reading *r) {
     r->string_ids[count] = r->domains[i].id;
     count += r->domains[i].has_id;
   }
-  qsort(r->string_ids, count, sizeof *r->string_ids, compare_ids);
+  qsort(r->string_ids, count, sizeof *r->string_ids, nvtxa__compare_int64);
   for (size_t i = 0; i < count; i++) {
     if (i == 0 || r->string_ids[i] != r->string_ids[r->string_count - 1]) {
       r->string_ids[r->string_count++] = r->string_ids[i];
@@ -290,7 +275,8 @@ static bool take_string(void *user, nvtxa__row *row) {
   if (!nvtxa__row_integer(row, 0, &id)) {
     return false;
   }
-  const int64_t *found = bsearch(&id, r->string_ids, r->string_count, sizeof id, compare_ids);
+  const int64_t *found =
+      bsearch(&id, r->string_ids, r->string_count, sizeof id, nvtxa__compare_int64);
   if (found == NULL) {
     return true;
   }

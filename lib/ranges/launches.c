@@ -70,24 +70,16 @@ static uint32_t find(const reading *r, key wanted, size_t *slot) {
 
 static int reserve_operations(reading *r, size_t needed) {
   nvtxa__operations *operations = &r->launches->operations;
+  const nvtxa__column_room columns[] = {
+      {&r->keys, sizeof *r->keys},
+      {&operations->start_ns, sizeof *operations->start_ns},
+      {&operations->end_ns, sizeof *operations->end_ns},
+      {&operations->calls, sizeof *operations->calls},
+  };
   if (nvtxa__table_reserve(&r->table, needed, hash_operation, r) != 0) {
     return -1;
   }
-  if (needed <= r->operation_capacity) {
-    return 0;
-  }
-  size_t same[4];
-  void *const arrays[] = {&r->keys, &operations->start_ns, &operations->end_ns, &operations->calls};
-  const size_t sizes[] = {sizeof *r->keys, sizeof *operations->start_ns, sizeof *operations->end_ns,
-                          sizeof *operations->calls};
-  for (size_t i = 0; i < NVTXA__COUNT(arrays); i++) {
-    same[i] = r->operation_capacity;
-    if (nvtxa__reserve(arrays[i], &same[i], needed, sizes[i]) != 0) {
-      return -1;
-    }
-  }
-  r->operation_capacity = same[0];
-  return 0;
+  return nvtxa__reserve_columns(columns, NVTXA__COUNT(columns), &r->operation_capacity, needed);
 }
 
 static bool take_operation(void *user, nvtxa__row *row) {
@@ -139,21 +131,13 @@ static bool take_operation(void *user, nvtxa__row *row) {
 
 static int reserve_calls(reading *r, size_t needed) {
   nvtxa__calls *calls = &r->launches->calls;
-  if (needed <= r->call_capacity) {
-    return 0;
-  }
-  size_t same[4];
-  void *const arrays[] = {&calls->start_ns, &calls->end_ns, &calls->thread, &calls->operation};
-  const size_t sizes[] = {sizeof *calls->start_ns, sizeof *calls->end_ns, sizeof *calls->thread,
-                          sizeof *calls->operation};
-  for (size_t i = 0; i < NVTXA__COUNT(arrays); i++) {
-    same[i] = r->call_capacity;
-    if (nvtxa__reserve(arrays[i], &same[i], needed, sizes[i]) != 0) {
-      return -1;
-    }
-  }
-  r->call_capacity = same[0];
-  return 0;
+  const nvtxa__column_room columns[] = {
+      {&calls->start_ns, sizeof *calls->start_ns},
+      {&calls->end_ns, sizeof *calls->end_ns},
+      {&calls->thread, sizeof *calls->thread},
+      {&calls->operation, sizeof *calls->operation},
+  };
+  return nvtxa__reserve_columns(columns, NVTXA__COUNT(columns), &r->call_capacity, needed);
 }
 
 static bool take_call(void *user, nvtxa__row *row) {

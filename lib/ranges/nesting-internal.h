@@ -32,6 +32,9 @@ typedef int (*nvtxa__compare_fn)(const void *a, const void *b, void *user);
 int nvtxa__sort_by_key(uint32_t *items, size_t count, const int64_t *keys,
                        nvtxa__compare_fn compare, void *user);
 
+/* How many of the sorted keys are below `key`. */
+size_t nvtxa__count_below(const int64_t *sorted, size_t count, int64_t key);
+
 /* Items of several threads, thread by thread. */
 typedef struct nvtxa__order {
   uint32_t *items; /* those of thread t from first[t] on, before first[t + 1] */

@@ -91,27 +91,6 @@ static bool sweep_nested(const sweep *s) {
 
 /* ---- intervals that overlap: the shortest of those that began before and end after ---- */
 
-static int compare_ends(const void *a, const void *b) {
-  int64_t x = *(const int64_t *)a;
-  int64_t y = *(const int64_t *)b;
-  return (x > y) - (x < y);
-}
-
-/* How many of the sorted `ends` are below `end_ns`. */
-static size_t rank_of(const int64_t *ends, size_t count, int64_t end_ns) {
-  size_t low = 0;
-  size_t high = count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (ends[middle] < end_ns) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
-
 /* Whether the range at position `a` of the order is a closer parent than the one at `b`: it is
  * shorter or, of ranges of one length, comes later. */
 static bool closer(const sweep *s, uint32_t a, uint32_t b) {
@@ -136,10 +115,11 @@ static int sweep_overlapping(const sweep *s) {
     ends[i] = nvtxa__interval_end_ns(s->intervals, s->order[i]);
     tree[i] = NVTXA__NO_PARENT;
   }
-  qsort(ends, s->count, sizeof *ends, compare_ends);
+  qsort(ends, s->count, sizeof *ends, nvtxa__compare_int64);
   for (size_t i = 0; i < s->count; i++) {
     uint32_t item = s->order[i];
-    size_t rank = s->count - rank_of(ends, s->count, nvtxa__interval_end_ns(s->intervals, item));
+    size_t rank =
+        s->count - nvtxa__count_below(ends, s->count, nvtxa__interval_end_ns(s->intervals, item));
     uint32_t found = NVTXA__NO_PARENT;
     for (size_t node = rank; node > 0; node -= node & (~node + 1)) {
       found = closer(s, tree[node - 1], found) ? tree[node - 1] : found;

@@ -94,6 +94,20 @@ int nvtxa__sort_by_key(uint32_t *items, size_t count, const int64_t *keys,
   return 0;
 }
 
+size_t nvtxa__count_below(const int64_t *sorted, size_t count, int64_t key) {
+  size_t low = 0;
+  size_t high = count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (sorted[middle] < key) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
 /* ---- items of several threads ---- */
 
 void nvtxa__order_free(nvtxa__order *order) {

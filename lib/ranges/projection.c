@@ -151,27 +151,6 @@ static int project_nested(work *job, const share *lane, uint32_t *stack) {
 
 /* ---- any intervals ---- */
 
-static int compare_ends(const void *a, const void *b) {
-  int64_t x = *(const int64_t *)a;
-  int64_t y = *(const int64_t *)b;
-  return (x > y) - (x < y);
-}
-
-/* How many of the sorted `ends` are at most `end_ns`. */
-static size_t rank_of(const int64_t *ends, size_t count, int64_t end_ns) {
-  size_t low = 0;
-  size_t high = count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (ends[middle] <= end_ns) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
-
 /* A Fenwick tree over the ranks of the calls' ends: the sum over all that end up to a rank. */
 typedef struct tree {
   int64_t *ends; /* sorted */
@@ -179,6 +158,11 @@ typedef struct tree {
   size_t count;
   uint32_t *best; /* by operation: the lowest rank at which it was counted; 0: none */
 } tree;
+
+/* How many calls end up to `end_ns`. Times lie far from the last integer. */
+static size_t rank_of(const tree *t, int64_t end_ns) {
+  return nvtxa__count_below(t->ends, t->count, end_ns + 1);
+}
 
 static void tree_widen(tree *t, size_t rank, const sum *more) {
   for (size_t node = rank; node <= t->count; node += node & (~node + 1)) {
@@ -198,7 +182,7 @@ static void tree_count(tree *t, size_t rank, int64_t change) {
 static void tree_add(tree *t, const work *job, uint32_t call) {
   sum more = sum_of_call(job, call);
   uint32_t *best = &t->best[job->calls->operation[call]];
-  uint32_t rank = (uint32_t)rank_of(t->ends, t->count, job->calls->end_ns[call]);
+  uint32_t rank = (uint32_t)rank_of(t, job->calls->end_ns[call]);
   tree_widen(t, rank, &more);
   if (*best == 0 || rank < *best) {
     if (*best != 0) {
@@ -259,14 +243,14 @@ static int project_any(work *job, const share *lane, uint32_t *best) {
     t.nodes[i] = (sum){INT64_MAX, INT64_MIN, 0};
     t.best[calls->operation[lane->calls[i]]] = 0;
   }
-  qsort(t.ends, t.count, sizeof *t.ends, compare_ends);
+  qsort(t.ends, t.count, sizeof *t.ends, nvtxa__compare_int64);
   size_t next = lane->call_count;
   for (size_t i = lane->interval_count; i-- > 0;) {
     uint32_t interval = lane->intervals[i];
     while (next > 0 && calls->start_ns[lane->calls[next - 1]] >= intervals->start_ns[interval]) {
       tree_add(&t, job, lane->calls[--next]);
     }
-    size_t rank = rank_of(t.ends, t.count, nvtxa__interval_end_ns(intervals, interval));
+    size_t rank = rank_of(&t, nvtxa__interval_end_ns(intervals, interval));
     sum found = tree_sum(&t, rank);
     add_to_interval(job->projection, interval, &found);
   }

@@ -5,12 +5,6 @@
 #include "export/export-internal.h"
 #include "ranges-internal.h"
 
-static int compare_ids(const void *a, const void *b) {
-  int64_t x = *(const int64_t *)a;
-  int64_t y = *(const int64_t *)b;
-  return (x > y) - (x < y);
-}
-
 /* Mark the ranges of which export.json knows that their durations are no measures. The table was
  * just made and is nobody else's yet. 0 or -1. */
 static int mark_unmeasured(nvtxa_ranges *ranges, const nvtxa__record *record) {
@@ -21,10 +15,10 @@ static int mark_unmeasured(nvtxa_ranges *ranges, const nvtxa__record *record) {
   }
   if (record->unmeasured_count > 0) {
     memcpy(ids, record->unmeasured, record->unmeasured_count * sizeof *ids);
-    qsort(ids, record->unmeasured_count, sizeof *ids, compare_ids);
+    qsort(ids, record->unmeasured_count, sizeof *ids, nvtxa__compare_int64);
     for (size_t row = 0; row < ranges->count; row++) {
       ranges->open[row] = bsearch(&ranges->range_id[row], ids, record->unmeasured_count,
-                                  sizeof *ids, compare_ids) != NULL;
+                                  sizeof *ids, nvtxa__compare_int64) != NULL;
       count += ranges->open[row];
     }
   }

@@ -1,7 +1,7 @@
 /*
  * What is read from an SQLite export: NVTX ranges (events.c) and the CUDA calls that launched GPU
- * operations (launches.c), their threads known by number (numbering.c). sqlite.c makes tables of
- * them.
+ * operations (launches.c), their threads known by number (numbering.c). The ranges are arranged as
+ * a report has them (arrange.c), and sqlite.c makes tables of it all.
  */
 #ifndef NVTXA_SQLITE_INTERNAL_H
 #define NVTXA_SQLITE_INTERNAL_H
@@ -18,7 +18,7 @@
 
 /* ---- numbering.c ---- */
 
-/* Numbers for the 64-bit ids of threads or processes, from 0 in the order of first sight. */
+/* Numbers for the serialized ids of threads, from 0 in the order of first sight. */
 typedef struct nvtxa__numbering {
   int64_t *ids;
   size_t count;
@@ -44,7 +44,7 @@ enum {
 /* Flags of a name. */
 enum { NVTXA__NAME_REPLACED = 1, NVTXA__NAME_MISSING = 2 };
 
-/* Push/pop ranges, and start/end ranges that end on their own thread, in the order of the rows. */
+/* Push/pop ranges, and start/end ranges that end on their own thread. */
 typedef struct nvtxa__events {
   size_t count;
   size_t capacity;
@@ -64,11 +64,21 @@ typedef struct nvtxa__events {
   size_t start_end_count;
 } nvtxa__events;
 
-/* Open events have the duration 0; see nvtxa__events_end_open(). nvtxa__events_free() is due
- * whatever comes of it. */
+/* In the order of the rows; open events have the duration 0. nvtxa__events_free() is due whatever
+ * comes of it. */
 nvtxa_status nvtxa__events_read(nvtxa__events *events, nvtxa__database *database,
                                 nvtxa_error **reterr);
 void nvtxa__events_free(nvtxa__events *events);
+
+/* ---- arrange.c ---- */
+
+/* Give open events the end of the report of projections, and sort all by start and duration. 0 or
+ * -1. */
+int nvtxa__events_arrange(nvtxa__events *events);
+
+/* Drop the start/end ranges, give open events the end of the report of push/pop ranges, and sort
+ * again. 0 or -1. */
+int nvtxa__events_drop_start_end(nvtxa__events *events);
 
 /* ---- launches.c ---- */
 

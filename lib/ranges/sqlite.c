@@ -1,6 +1,6 @@
 /*
  * Both tables from an SQLite export. Ranges and launches are read at the same time, each over a
- * connection of its own; then the ranges are put in order, nested and projected, and become rows.
+ * connection of its own; then the ranges are arranged, nested and projected, and become rows.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -57,76 +57,6 @@ static nvtxa_status read_events(reading *r, nvtxa_error **reterr) {
   }
   nvtxa__database_close(&database);
   return status;
-}
-
-/* ---- in order ---- */
-
-/* Of events that start together: the order of nsys's report. */
-static int compare_events(const void *a, const void *b, void *user) {
-  const nvtxa__events *events = user;
-  uint32_t x = *(const uint32_t *)a;
-  uint32_t y = *(const uint32_t *)b;
-  if (events->duration_ns[x] != events->duration_ns[y]) {
-    return events->duration_ns[x] < events->duration_ns[y] ? -1 : 1;
-  }
-  return (events->row_id[x] > events->row_id[y]) - (events->row_id[x] < events->row_id[y]);
-}
-
-/* Move the items of a column to where `order` has them; `spare` has room for all. */
-static void permute(void *column, size_t item_size, const uint32_t *order, size_t count,
-                    void *spare) {
-  const char *from = column;
-  char *to = spare;
-  for (size_t i = 0; i < count; i++) {
-    memcpy(to + i * item_size, from + order[i] * item_size, item_size);
-  }
-  memcpy(column, spare, count * item_size);
-}
-
-/* Give open events the end that nsys gives them. */
-static void end_open(size_t count, const uint8_t *flags, const int64_t *start_ns,
-                     int64_t *duration_ns, int64_t last_ns) {
-  for (size_t i = 0; i < count; i++) {
-    if (flags[i] & NVTXA__OPEN) {
-      duration_ns[i] = last_ns - start_ns[i];
-    }
-  }
-}
-
-static int sort_events(nvtxa__events *events) {
-  int result = -1;
-  uint32_t *order = nvtxa__alloc(events->count + 1, sizeof *order);
-  void *spare = NULL;
-  if (order == NULL) {
-    return -1;
-  }
-  bool sorted = true;
-  for (size_t i = 0; i < events->count; i++) {
-    order[i] = (uint32_t)i;
-  }
-  if (nvtxa__sort_by_key(order, events->count, events->start_ns, compare_events, events) != 0) {
-    goto out;
-  }
-  for (size_t i = 0; i < events->count && sorted; i++) {
-    sorted = order[i] == i;
-  }
-  if (!sorted) {
-    spare = nvtxa__alloc(events->count, sizeof(int64_t));
-    if (spare == NULL) {
-      goto out;
-    }
-    permute(events->row_id, sizeof *events->row_id, order, events->count, spare);
-    permute(events->start_ns, sizeof *events->start_ns, order, events->count, spare);
-    permute(events->duration_ns, sizeof *events->duration_ns, order, events->count, spare);
-    permute(events->thread, sizeof *events->thread, order, events->count, spare);
-    permute(events->name, sizeof *events->name, order, events->count, spare);
-    permute(events->flags, sizeof *events->flags, order, events->count, spare);
-  }
-  result = 0;
-out:
-  free(order);
-  free(spare);
-  return result;
 }
 
 /* ---- nested and projected ---- */
@@ -355,24 +285,6 @@ out:
 
 /* ---- host ranges ---- */
 
-/* Leave the push/pop ranges alone. Their parents must be found anew. */
-static void drop_start_end(nvtxa__events *events) {
-  size_t count = 0;
-  for (size_t i = 0; i < events->count; i++) {
-    if (!(events->flags[i] & NVTXA__START_END)) {
-      events->row_id[count] = events->row_id[i];
-      events->start_ns[count] = events->start_ns[i];
-      events->duration_ns[count] = events->duration_ns[i];
-      events->thread[count] = events->thread[i];
-      events->name[count] = events->name[i];
-      events->flags[count] = events->flags[i];
-      count++;
-    }
-  }
-  events->count = count;
-  end_open(count, events->flags, events->start_ns, events->duration_ns, events->last_push_ns);
-}
-
 /* The events' columns are the table's as well, for the time being. */
 static int share_columns(const nvtxa__events *events, nvtxa_ranges *host) {
   host->count = events->count;
@@ -479,48 +391,39 @@ static nvtxa_status project_and_make_gpu(reading *r, const nesting *n, nvtxa_ran
 }
 
 /* All that the launches are not needed for. */
-static nvtxa_status prepare(reading *r, nesting *n, bool want_host, nvtxa_ranges **ret_host,
-                            nvtxa_error **reterr) {
-  nvtxa__events *events = &r->events;
+static nvtxa_status prepare(reading *r, nesting *n, nvtxa_ranges **ret_host, nvtxa_error **reterr) {
   nvtxa_status status = read_events(r, reterr);
   if (status != NVTXA_OK) {
     return status;
   }
-  end_open(events->count, events->flags, events->start_ns, events->duration_ns, events->last_ns);
-  if (sort_events(events) != 0 || nest(r, n) != 0) {
+  if (nvtxa__events_arrange(&r->events) != 0 || nest(r, n) != 0) {
     return nvtxa__out_of_memory(reterr);
   }
   /* Where there are no others, the host ranges are all the ranges. */
-  return want_host && events->start_end_count == 0 ? make_host(r, r->parent, ret_host, reterr)
-                                                   : NVTXA_OK;
+  return r->want_host && r->events.start_end_count == 0 ? make_host(r, r->parent, ret_host, reterr)
+                                                        : NVTXA_OK;
 }
 
+/* Each table that is wanted, or none. */
 static nvtxa_status compute(reading *r, nvtxa_ranges **ret_host, nvtxa_ranges **ret_gpu,
                             nvtxa_error **reterr) {
   nesting n = {.nested = NULL};
-  nvtxa_ranges *host = NULL;
   if (r->want_gpu) {
     nvtxa__task_start(&r->task, read_launches, r);
   }
-  nvtxa_status status = await_launches(r, prepare(r, &n, ret_host != NULL, &host, reterr), reterr);
+  nvtxa_status status = await_launches(r, prepare(r, &n, ret_host, reterr), reterr);
   if (status == NVTXA_OK && r->want_gpu) {
     status = project_and_make_gpu(r, &n, ret_gpu, reterr);
   }
   nesting_free(&n);
   nvtxa__projection_free(&r->projection);
-  if (status == NVTXA_OK && ret_host != NULL && host == NULL) {
-    drop_start_end(&r->events);
-    /* Open ranges now end earlier, which may be where others end. */
-    status = sort_events(&r->events) == 0 ? make_host(r, NULL, &host, reterr)
-                                          : nvtxa__out_of_memory(reterr);
+  if (status == NVTXA_OK && r->want_host && *ret_host == NULL) {
+    /* The parents that were found may be start/end ranges. */
+    status = nvtxa__events_drop_start_end(&r->events) == 0 ? make_host(r, NULL, ret_host, reterr)
+                                                           : nvtxa__out_of_memory(reterr);
   }
-  if (host != NULL) {
-    part_columns(&r->events, host, status == NVTXA_OK);
-  }
-  if (status == NVTXA_OK && ret_host != NULL) {
-    *ret_host = host;
-  } else {
-    nvtxa__ranges_free(host);
+  if (*ret_host != NULL) {
+    part_columns(&r->events, *ret_host, status == NVTXA_OK);
   }
   return status;
 }
@@ -543,26 +446,25 @@ nvtxa_status nvtxa_ranges_read_sqlite(const char *path, const nvtxa_ranges_optio
   if (status != NVTXA_OK) {
     return status;
   }
-  if (path == NULL || (ret_host == NULL && ret_gpu == NULL)) {
+  if (path == NULL || (!r.want_host && !r.want_gpu)) {
     return nvtxa__invalid(reterr, "path, or neither table is wanted");
   }
   r.quiet.cancel = r.hooks.cancel;
   nvtxa__log(&r.hooks, NVTXA_LOG_INFO, "reading %s", path);
   nvtxa__activity_start(&r.activity, &r.hooks, "reading the SQLite export");
-  status = compute(&r, ret_host == NULL ? NULL : &host, ret_gpu == NULL ? NULL : &gpu, reterr);
+  status = compute(&r, &host, &gpu, reterr);
   nvtxa__events_free(&r.events);
   nvtxa__launches_free(&r.launches);
-  nvtxa__projection_free(&r.projection);
   free(r.parent);
   if (status != NVTXA_OK) {
     nvtxa__ranges_free(host);
     nvtxa__ranges_free(gpu);
     return status;
   }
-  if (ret_host != NULL) {
+  if (r.want_host) {
     *ret_host = host;
   }
-  if (ret_gpu != NULL) {
+  if (r.want_gpu) {
     *ret_gpu = gpu;
   }
   return NVTXA_OK;

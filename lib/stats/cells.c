@@ -5,6 +5,11 @@
 
 #include "stats-internal.h"
 
+const char nvtxa__digit_pairs[201] =
+    "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445"
+    "46474849505152535455565758596061626364656667686970717273747576777879808182838485868788899091"
+    "9293949596979899";
+
 /* ---- blocks ---- */
 
 void nvtxa__cells_flush(nvtxa__cells *cells) {
@@ -57,7 +62,7 @@ static void put_json_character(nvtxa__cells *cells, unsigned char c) {
   }
 }
 
-/* With `special` characters written otherwise: doubled in CSV, escaped in JSON. */
+/* What the format cannot hold as it is gets doubled (quotes in CSV) or escaped (JSON). */
 static void put_escaped(nvtxa__cells *cells, nvtxa_text text) {
   bool json = cells->format == NVTXA_STATS_JSON;
   size_t done = 0;

@@ -4,12 +4,7 @@
 
 #include "stats-internal.h"
 
-enum { UNKNOWN_LEVEL = -1 };
-
-const char nvtxa__digit_pairs[201] =
-    "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445"
-    "46474849505152535455565758596061626364656667686970717273747576777879808182838485868788899091"
-    "9293949596979899";
+#define UNKNOWN_LEVEL UINT32_MAX
 
 /* Count up to an ancestor whose level is known, then hand the levels down the same way. A row may
  * stand before its parent. */
@@ -18,7 +13,7 @@ static void find_level(nvtxa__lines *lines, uint32_t row) {
   size_t count = lines->ranges->count;
   uint32_t steps = 0;
   uint32_t known = row;
-  while (known < count && lines->level[known] == (uint32_t)UNKNOWN_LEVEL) {
+  while (known < count && lines->level[known] == UNKNOWN_LEVEL) {
     known = parent[known];
     steps++;
   }
@@ -39,7 +34,7 @@ int nvtxa__lines_make(nvtxa__lines *lines, const nvtxa_ranges *ranges) {
   if (lines->level == NULL || lines->child_count == NULL) {
     return -1;
   }
-  memset(lines->level, 0xFF, count * sizeof *lines->level);
+  memset(lines->level, 0xFF, count * sizeof *lines->level); /* UNKNOWN_LEVEL */
   for (size_t row = 0; row < count; row++) {
     find_level(lines, (uint32_t)row);
     deepest = lines->level[row] > deepest ? lines->level[row] : deepest;

@@ -11,7 +11,6 @@ how fast a machine is today is no property of the program.
 import argparse
 import os
 import pathlib
-import resource
 import shutil
 import statistics
 import subprocess
@@ -148,7 +147,6 @@ def main():
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--largest", type=int, default=10_000_000, help="for the growth")
     options = parser.parse_args()
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with tempfile.TemporaryDirectory(prefix="nvtxa-bench-") as directory:
         compare(pathlib.Path(directory), options)
         grow(pathlib.Path(directory), options)

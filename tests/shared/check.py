@@ -10,6 +10,8 @@ import subprocess
 import sys
 import tempfile
 
+import given
+
 
 def copied(suite, where):
     """The suite, whole. A run directory without any file gets lost where git carries a suite about,
@@ -24,14 +26,7 @@ def copied(suite, where):
 
 
 def main():
-    given = sys.argv[2] if len(sys.argv) > 2 and sys.argv[2] else os.environ.get("NVTXA_SHARED")
-    if not given:
-        print("SKIPPED: no shared cases were given (meson option `shared`, or NVTXA_SHARED)",
-              file=sys.stderr)
-        sys.exit(77)
-    suite = pathlib.Path(given).resolve() / "conformance"
-    if not (suite / "check").exists():
-        sys.exit(f"there is no {suite / 'check'}")
+    suite = given.directory("conformance/check") / "conformance"
     # Its stand-in for nsys asks env for a python3: let it find this one.
     path = os.path.dirname(sys.executable) + os.pathsep + os.environ.get("PATH", "")
     with tempfile.TemporaryDirectory(prefix="nvtxa-conformance-") as where:

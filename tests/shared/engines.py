@@ -14,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 
+import given
+
 VERSION = "2023.4.4"
 REPORTS = ("nvtx_pushpop_trace", "nvtx_gpu_proj_trace")
 # nsys's reports are wrong or missing there: names that its CSV cannot carry or that stop it,
@@ -65,14 +67,10 @@ def analyse(nvtxa, run, engine):
 
 
 def main():
-    given = sys.argv[2] if len(sys.argv) > 2 and sys.argv[2] else os.environ.get("NVTXA_SHARED")
-    if not given:
-        print("SKIPPED: no shared cases were given (meson option `shared`, or NVTXA_SHARED)",
-              file=sys.stderr)
-        sys.exit(77)
+    cases = given.directory("cases/real") / "cases"
     nvtxa = os.path.abspath(sys.argv[1])
     compared = failed = 0
-    for name, database, reports, stem in captures(pathlib.Path(given).resolve() / "cases"):
+    for name, database, reports, stem in captures(cases):
         files = [reports / f"{stem}_{report}.csv" for report in REPORTS]
         if name in WRONG or not all(f.exists() for f in files) or not files[0].stat().st_size or \
                 has_open(database):

@@ -16,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 
+import given
+
 HOST_ROW = re.compile(r'(-?\d+(?:,-?\d+){4},)"(.*)"(,\d+,\d+,\d+,\d+,\d+,\d*,[:\d]*,)"(.*)"')
 
 
@@ -43,14 +45,7 @@ def copied(cases, where):
 
 
 def main():
-    given = sys.argv[2] if len(sys.argv) > 2 and sys.argv[2] else os.environ.get("NVTXA_SHARED")
-    if not given:
-        print("SKIPPED: no shared cases were given (meson option `shared`, or NVTXA_SHARED)",
-              file=sys.stderr)
-        sys.exit(77)
-    cases = pathlib.Path(given).resolve() / "cases"
-    if not (cases / "rows").exists():
-        sys.exit(f"there is no {cases / 'rows'}")
+    cases = given.directory("cases/rows") / "cases"
     with tempfile.TemporaryDirectory(prefix="nvtxa-rows-") as where:
         done = subprocess.run([sys.executable, copied(cases, pathlib.Path(where)) / "rows",
                                os.path.abspath(sys.argv[1])], check=False)
