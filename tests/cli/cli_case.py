@@ -4,12 +4,16 @@ Every command runs in a directory of its own where bin/ is on PATH: bin/nvtxa is
 test and bin/nsys the stand-in. Paths are relative there, so what is printed is the same everywhere.
 """
 import difflib
+import fcntl
 import json
 import os
 import pathlib
+import pty
 import shlex
+import struct
 import subprocess
 import sys
+import termios
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import NVTXA, SOURCE, Case  # noqa: E402 (support also makes testdata/ importable)
@@ -125,6 +129,29 @@ class CliCase(Case):
         more.setdefault("stdin", subprocess.DEVNULL)
         return subprocess.run([self.bin / "nvtxa", *map(str, arguments)], cwd=self.top,
                               env=self.environment(**(environment or {})), timeout=120, **more)
+
+    def on_terminal(self, *arguments, columns=80, environment=None, streams=("stdout", "stderr")):
+        """Run with the given streams on a terminal; gives status and what came to the terminal."""
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        own = {name: theirs if name in streams else subprocess.PIPE
+               for name in ("stdout", "stderr")}
+        with subprocess.Popen([self.bin / "nvtxa", *map(str, arguments)], cwd=self.top, **own,
+                              env=self.environment(**(environment or {})),
+                              stdin=subprocess.DEVNULL) as process:
+            os.close(theirs)
+            output = b""
+            while True:
+                try:
+                    piece = os.read(ours, 65536)
+                except OSError:  # the other side is closed: Linux says EIO
+                    break
+                if not piece:
+                    break
+                output += piece
+            os.close(ours)
+            process.communicate(timeout=60)
+        return process.returncode, output.decode().replace("\r\n", "\n")
 
     def assert_status(self, done, status):
         self.assertEqual(done.returncode, status, f"{done.stdout!r} {done.stderr!r}")

@@ -1,13 +1,7 @@
 """Colour, progress and width, on a terminal and off it."""
-import fcntl
-import os
 import pathlib
-import pty
 import re
-import struct
-import subprocess
 import sys
-import termios
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from cli_case import CliCase, iteration  # noqa: E402
@@ -30,29 +24,6 @@ def screen(output):
 
 
 class Terminal(CliCase):
-    def on_terminal(self, *arguments, columns=80, environment=None, streams=("stdout", "stderr")):
-        """Run with the given streams on a terminal; gives status and what came to the terminal."""
-        ours, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        own = {name: theirs if name in streams else subprocess.PIPE
-               for name in ("stdout", "stderr")}
-        with subprocess.Popen([self.bin / "nvtxa", *map(str, arguments)], cwd=self.top, **own,
-                              env=self.environment(**(environment or {})),
-                              stdin=subprocess.DEVNULL) as process:
-            os.close(theirs)
-            output = b""
-            while True:
-                try:
-                    piece = os.read(ours, 65536)
-                except OSError:  # the other side is closed: Linux says EIO
-                    break
-                if not piece:
-                    break
-                output += piece
-            os.close(ours)
-            process.communicate(timeout=60)
-        return process.returncode, output.decode().replace("\r\n", "\n")
-
     def test_progress_is_taken_away(self):
         self.smoke()
         status, output = self.on_terminal("analyze", "runs/smoke",
