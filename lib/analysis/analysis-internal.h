@@ -46,12 +46,23 @@ nvtxa_text nvtxa__normalized(nvtxa_text name);
 
 /* ---- where ranges stand ---- */
 
-/* By row of a table: where it stands. */
+/* A place where ranges stand. */
 typedef struct nvtxa__place {
   uint32_t scope;  /* of an iteration itself: its position among the iterations */
   uint8_t context; /* nvtxa_context */
   bool iteration;  /* an iteration itself, which is in no group */
 } nvtxa__place;
+
+typedef struct nvtxa__places {
+  nvtxa__place *items;
+  size_t count;
+  size_t capacity;
+  nvtxa__table table; /* by what is above and by name */
+  uint32_t (*keys)[2];
+  size_t key_capacity;
+  nvtxa__packed host; /* by row: its place */
+  nvtxa__packed gpu;
+} nvtxa__places;
 
 /* A group in the making and when done. */
 typedef struct nvtxa__group {
@@ -82,8 +93,7 @@ struct nvtxa_analysis {
 
   uint32_t capture_row; /* in host */
   nvtxa__scopes scopes;
-  nvtxa__place *host_places; /* by row; freed once the groups are made */
-  nvtxa__place *gpu_places;
+  nvtxa__places places; /* freed once the groups are made */
 
   nvtxa_iteration *iterations; /* sorted by index */
   uint32_t *iteration_rows;    /* their rows in host */
@@ -106,8 +116,9 @@ nvtxa_status nvtxa__summarize_iterations(nvtxa_analysis *analysis, nvtxa_error *
 
 nvtxa_status nvtxa__join_projections(nvtxa_analysis *analysis, nvtxa_error **reterr);
 
-/* places.c: host_places and gpu_places. */
+/* places.c */
 nvtxa_status nvtxa__find_places(nvtxa_analysis *analysis, nvtxa_error **reterr);
+void nvtxa__places_free(nvtxa__places *places);
 
 /* groups.c: host_groups and gpu_groups. */
 nvtxa_status nvtxa__make_groups(nvtxa_analysis *analysis, nvtxa_error **reterr);

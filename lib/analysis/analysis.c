@@ -12,8 +12,7 @@ static void analysis_free(nvtxa_analysis *analysis) {
   nvtxa_ranges_unref(analysis->gpu);
   nvtxa_export_unref(analysis->exported);
   nvtxa__scopes_free(&analysis->scopes);
-  free(analysis->host_places);
-  free(analysis->gpu_places);
+  nvtxa__places_free(&analysis->places);
   free(analysis->iterations);
   free(analysis->iteration_rows);
   free(analysis->host_groups.items);
@@ -63,11 +62,8 @@ static nvtxa_status run(nvtxa_analysis *analysis, nvtxa_error **reterr) {
     }
   }
   /* What was only needed on the way. */
-  free(analysis->host_places);
-  free(analysis->gpu_places);
+  nvtxa__places_free(&analysis->places);
   free(analysis->iteration_rows);
-  analysis->host_places = NULL;
-  analysis->gpu_places = NULL;
   analysis->iteration_rows = NULL;
   analysis->hooks = NULL;
   return NVTXA_OK;

@@ -16,17 +16,17 @@ static const char push_and_pop[] =
     "with start and end.";
 
 static bool is_named(const nvtxa_ranges *ranges, size_t row, nvtxa_text name) {
-  return nvtxa__text_equal(nvtxa__normalized(ranges->names.texts[ranges->name[row]]), name);
+  return nvtxa__text_equal(nvtxa__normalized(nvtxa__range_text(ranges, row)), name);
 }
 
 static int add_place(nvtxa__buffer *list, const nvtxa_ranges *ranges, size_t row, size_t position) {
-  nvtxa__thread thread = ranges->threads[ranges->thread[row]];
+  nvtxa__thread thread = nvtxa__range_thread(ranges, row);
   if (position >= MOST_LISTED) {
     return 0;
   }
   return nvtxa__buffer_printf(list, "%spid %lld, tid %lld, range %lld", position == 0 ? "" : "; ",
                               (long long)thread.process_id, (long long)thread.thread_id,
-                              (long long)ranges->range_id[row]);
+                              (long long)nvtxa__range_id(ranges, row));
 }
 
 static int close_list(nvtxa__buffer *list, size_t count) {
@@ -41,7 +41,7 @@ static nvtxa_status ambiguous(const nvtxa_analysis *analysis, nvtxa_text name, c
   size_t count = 0;
   nvtxa_status status;
   for (size_t row = 0; row < host->count; row++) {
-    if (host->parent[row] == NVTXA__NO_PARENT && is_named(host, row, name) &&
+    if (nvtxa__range_parent(host, row) == NVTXA__NO_PARENT && is_named(host, row, name) &&
         add_place(&list, host, row, count++) != 0) {
       nvtxa__buffer_free(&list);
       return nvtxa__out_of_memory(reterr);
@@ -65,7 +65,7 @@ static nvtxa_status ambiguous(const nvtxa_analysis *analysis, nvtxa_text name, c
 
 /* `domain:name` for some domain. */
 static bool is_in_domain(const nvtxa_ranges *ranges, size_t row, nvtxa_text name) {
-  nvtxa_text raw = ranges->names.texts[ranges->name[row]];
+  nvtxa_text raw = nvtxa__range_text(ranges, row);
   return raw.length > name.length + 1 && raw.data[raw.length - name.length - 1] == ':' &&
          memcmp(raw.data + raw.length - name.length, name.data, name.length) == 0;
 }
@@ -95,8 +95,8 @@ static near_miss look_around(const nvtxa_analysis *analysis, nvtxa_text name) {
     }
   }
   for (size_t row = 0; row < gpu->count; row++) {
-    near.start_end +=
-        nvtxa__text_is(gpu->styles.texts[gpu->style[row]], "StartEnd") && is_named(gpu, row, name);
+    near.start_end += nvtxa__text_is(gpu->styles.texts[nvtxa__range_style(gpu, row)], "StartEnd") &&
+                      is_named(gpu, row, name);
   }
   return near;
 }
@@ -119,14 +119,14 @@ static nvtxa_status absent(const nvtxa_analysis *analysis, nvtxa_text name, cons
         "Leave the colon out of capture_range: reports put it before names of the default domain.";
   }
   if (made == 0 && near.below > 0) {
-    nvtxa__thread thread = host->threads[host->thread[near.below_row]];
+    nvtxa__thread thread = nvtxa__range_thread(host, near.below_row);
     made = nvtxa__buffer_printf(&text,
                                 "; %zu of that name %s below another range (the first: pid %lld, "
                                 "tid %lld, range %lld, below range %lld)",
                                 near.below, near.below == 1 ? "stands" : "stand",
                                 (long long)thread.process_id, (long long)thread.thread_id,
-                                (long long)host->range_id[near.below_row],
-                                (long long)host->parent_id[near.below_row]);
+                                (long long)nvtxa__range_id(host, near.below_row),
+                                (long long)nvtxa__range_parent_id(host, near.below_row));
     hint =
         "The capture range must be outermost on its thread: let nsys begin with it "
         "(--capture-range=nvtx) or close what encloses it.";
@@ -137,7 +137,7 @@ static nvtxa_status absent(const nvtxa_analysis *analysis, nvtxa_text name, cons
     hint = push_and_pop;
   }
   if (made == 0 && near.domain > 0) {
-    nvtxa_text raw = host->names.texts[host->name[near.domain_row]];
+    nvtxa_text raw = nvtxa__range_text(host, near.domain_row);
     made = nvtxa__buffer_printf(&text, "; %zu of that name %s in another NVTX domain: '%s'",
                                 near.domain, near.domain == 1 ? "stands" : "stand",
                                 nvtxa__quote(other, raw.data, raw.length));
@@ -180,7 +180,7 @@ nvtxa_status nvtxa__find_capture_range(nvtxa_analysis *analysis, nvtxa_error **r
   char quoted[NVTXA__QUOTED];
   size_t count = 0;
   for (size_t row = 0; row < host->count; row++) {
-    if (host->parent[row] == NVTXA__NO_PARENT && is_named(host, row, name)) {
+    if (nvtxa__range_parent(host, row) == NVTXA__NO_PARENT && is_named(host, row, name)) {
       analysis->capture_row = (uint32_t)row;
       count++;
     }

@@ -12,17 +12,19 @@
 /* Rendered scopes of one analysis may take this many bytes in all: deep nesting makes them long. */
 static const size_t longest_names = (size_t)1 << 28;
 
+/* How many durations are laid side by side at a time, at least. */
+enum { FEW_VALUES = 1 << 22 };
+
 typedef struct grouping {
   nvtxa_analysis *analysis;
   const nvtxa_ranges *ranges;
-  const nvtxa__place *places;
+  const nvtxa__packed *places; /* by row */
   bool host;
   nvtxa__groups *groups;
   size_t capacity;
   nvtxa__table table;
-  uint32_t *latest;   /* by scope: the group found for it last, or NO_GROUP */
-  uint32_t *group_of; /* by row */
-  size_t *first;      /* by group: where its values begin; one more at the end */
+  uint32_t *latest; /* by place: the group found for it last, or NO_GROUP */
+  size_t *first;    /* by group: where its values begin; one more at the end */
   int64_t *values;
 } grouping;
 
@@ -41,14 +43,7 @@ static bool is_group_of(const nvtxa__group *group, const nvtxa__place *place, ui
   return group->scope == place->scope && group->context == place->context && group->style == style;
 }
 
-/* The group of a row that stands at `place`, if it is that of the last row of this scope. */
-static inline bool find_latest(const grouping *g, const nvtxa__place *place, uint32_t style,
-                               uint32_t *ret_group) {
-  *ret_group = g->latest[place->scope];
-  return *ret_group != NO_GROUP && is_group_of(&g->groups->items[*ret_group], place, style);
-}
-
-/* The group of a row that stands at `place`. */
+/* The group of the rows of a style that stand at `place`; made where there is none. */
 static int find_group(grouping *g, const nvtxa__place *place, uint32_t style, uint32_t *ret_group) {
   nvtxa__group wanted = {.scope = place->scope, .context = place->context, .style = style};
   if (nvtxa__table_reserve(&g->table, g->groups->count + 1, hash_group, g) != 0) {
@@ -84,28 +79,45 @@ static nvtxa_status too_large(const grouping *g, const nvtxa__group *group, cons
                      nvtxa__quote(quoted, name.data, name.length));
 }
 
+/* The group of a row; NO_GROUP for a row that is in none. 0 or -1. */
+static inline int group_of(grouping *g, size_t row, uint32_t *ret) {
+  uint32_t number = (uint32_t)nvtxa__packed_get(g->places, row);
+  const nvtxa__place *place = &g->analysis->places.items[number];
+  *ret = NO_GROUP;
+  if (place->iteration || nvtxa__range_is_open(g->ranges, row)) {
+    return 0;
+  }
+  uint32_t style = g->host ? 0 : nvtxa__range_style(g->ranges, row);
+  *ret = g->latest[number];
+  if (*ret != NO_GROUP && g->groups->items[*ret].style == style) {
+    return 0;
+  }
+  if (find_group(g, place, style, ret) != 0) {
+    return -1;
+  }
+  g->latest[number] = *ret;
+  return 0;
+}
+
 static nvtxa_status deal_out(grouping *g, nvtxa_error **reterr) {
   const nvtxa_ranges *ranges = g->ranges;
   for (size_t row = 0; row < ranges->count; row++) {
-    g->group_of[row] = NO_GROUP;
-    if (g->places[row].iteration || ranges->open[row]) {
+    uint32_t number;
+    if (group_of(g, row, &number) != 0) {
+      return nvtxa__out_of_memory(reterr);
+    }
+    if (number == NO_GROUP) {
       continue;
     }
-    uint32_t style = g->host ? 0 : ranges->style[row];
-    const nvtxa__place *place = &g->places[row];
-    if (!find_latest(g, place, style, &g->group_of[row])) {
-      if (find_group(g, place, style, &g->group_of[row]) != 0) {
-        return nvtxa__out_of_memory(reterr);
-      }
-      g->latest[place->scope] = g->group_of[row];
-    }
-    nvtxa__group *group = &g->groups->items[g->group_of[row]];
+    nvtxa__group *group = &g->groups->items[number];
     group->instances++;
-    int64_t more = g->host ? ranges->child_total_ns[row] : ranges->duration_ns[row];
+    int64_t more =
+        g->host ? nvtxa__range_child_total_ns(ranges, row) : nvtxa__range_duration_ns(ranges, row);
     if (__builtin_add_overflow(group->sum, more, &group->sum)) {
       return too_large(g, group, g->host ? "the children's times" : "the host times", reterr);
     }
-    if (!g->host && __builtin_add_overflow(group->operations, ranges->gpu_operation_count[row],
+    if (!g->host && __builtin_add_overflow(group->operations,
+                                           nvtxa__packed_get(&ranges->gpu_operation_count, row),
                                            &group->operations)) {
       return too_large(g, group, "the operation counts", reterr);
     }
@@ -117,33 +129,72 @@ static nvtxa_status deal_out(grouping *g, nvtxa_error **reterr) {
 
 typedef enum measure { INCLUSIVE, EXCLUSIVE, PROJECTED } measure;
 
-/* Lay the durations of each group side by side. */
-static void gather(grouping *g, measure which) {
-  const nvtxa_ranges *ranges = g->ranges;
-  for (size_t i = 0; i < g->groups->count; i++) {
-    g->first[i + 1] = g->first[i] + g->groups->items[i].instances;
-  }
-  for (size_t row = ranges->count; row-- > 0;) {
-    if (g->group_of[row] != NO_GROUP) {
-      g->values[--g->first[g->group_of[row] + 1]] =
-          which == PROJECTED   ? ranges->projected_duration_ns[row]
-          : which == INCLUSIVE ? ranges->duration_ns[row]
-                               : ranges->duration_ns[row] - ranges->child_total_ns[row];
-    }
-  }
+static int64_t measured(const nvtxa_ranges *ranges, size_t row, measure which) {
+  return which == PROJECTED ? nvtxa__packed_get(&ranges->projected_duration_ns, row)
+         : which == INCLUSIVE
+             ? nvtxa__range_duration_ns(ranges, row)
+             : nvtxa__range_duration_ns(ranges, row) - nvtxa__range_child_total_ns(ranges, row);
 }
 
-static nvtxa_status summarize(grouping *g, measure which, nvtxa_error **reterr) {
-  gather(g, which);
-  /* Filling moved each group's end to its beginning. */
-  for (size_t i = 0; i < g->groups->count; i++) {
-    nvtxa__group *group = &g->groups->items[i];
-    nvtxa_summary *result = which == EXCLUSIVE ? &group->second : &group->first;
-    if (!nvtxa__summarize(g->values + g->first[i + 1], group->instances, result)) {
-      return too_large(g, group, "the durations", reterr);
+/* Lay the durations of the groups from `begin` on, before `end`, side by side. */
+static int gather(grouping *g, measure which, size_t begin, size_t end) {
+  g->first[begin + 1] = 0;
+  for (size_t i = begin; i + 1 < end; i++) {
+    g->first[i + 2] = g->first[i + 1] + g->groups->items[i].instances;
+  }
+  /* Filling moves where a group begins to where it ends, which is where the next one begins. */
+  for (size_t row = 0; row < g->ranges->count; row++) {
+    uint32_t number;
+    if (group_of(g, row, &number) != 0) {
+      return -1;
+    }
+    if (number >= begin && number < end) {
+      g->values[g->first[number + 1]++] = measured(g->ranges, row, which);
+    }
+  }
+  g->first[begin] = 0;
+  return 0;
+}
+
+/* As many groups from `begin` on as there is room for, one at least. */
+static size_t next_groups(const grouping *g, size_t begin, size_t room) {
+  size_t end = begin;
+  size_t count = 0;
+  do {
+    count += g->groups->items[end++].instances;
+  } while (end < g->groups->count && g->groups->items[end].instances + count <= room);
+  return end;
+}
+
+/* A part of the groups at a time: durations side by side are wide, and all of them many. */
+static nvtxa_status summarize(grouping *g, measure which, size_t room, nvtxa_error **reterr) {
+  for (size_t begin = 0, end; begin < g->groups->count; begin = end) {
+    end = next_groups(g, begin, room);
+    if (gather(g, which, begin, end) != 0) {
+      return nvtxa__out_of_memory(reterr);
+    }
+    for (size_t i = begin; i < end; i++) {
+      nvtxa__group *group = &g->groups->items[i];
+      nvtxa_summary *result = which == EXCLUSIVE ? &group->second : &group->first;
+      if (!nvtxa__summarize(g->values + g->first[i], group->instances, result)) {
+        return too_large(g, group, "the durations", reterr);
+      }
     }
   }
   return NVTXA_OK;
+}
+
+/* What is the most that a part of the groups has. */
+static size_t most_values(const grouping *g, size_t room) {
+  size_t most = 0;
+  size_t all = 0;
+  for (size_t i = 0; i < g->groups->count; i++) {
+    size_t count = g->groups->items[i].instances;
+    most = count > most ? count : most;
+    all += count;
+  }
+  most = most > room ? most : room;
+  return most < all ? most : all;
 }
 
 /* ---- order ---- */
@@ -237,13 +288,15 @@ static nvtxa_status make(grouping *g, size_t *used, nvtxa_error **reterr) {
   if (status != NVTXA_OK) {
     return status;
   }
-  g->first = nvtxa__alloc_zero(g->groups->count + 1, sizeof *g->first);
-  if (g->first == NULL) {
+  size_t room = g->ranges->count / 2 > FEW_VALUES ? g->ranges->count / 2 : FEW_VALUES;
+  g->first = nvtxa__alloc_zero(g->groups->count + 2, sizeof *g->first);
+  g->values = nvtxa__alloc(most_values(g, room) + 1, sizeof *g->values);
+  if (g->first == NULL || g->values == NULL) {
     return nvtxa__out_of_memory(reterr);
   }
-  status = summarize(g, g->host ? INCLUSIVE : PROJECTED, reterr);
+  status = summarize(g, g->host ? INCLUSIVE : PROJECTED, room, reterr);
   if (status == NVTXA_OK && g->host) {
-    status = summarize(g, EXCLUSIVE, reterr);
+    status = summarize(g, EXCLUSIVE, room, reterr);
   }
   if (status == NVTXA_OK) {
     status = check_names(g, used, reterr);
@@ -261,7 +314,7 @@ static nvtxa_status make(grouping *g, size_t *used, nvtxa_error **reterr) {
 }
 
 static nvtxa_status group_table(nvtxa_analysis *analysis, const nvtxa_ranges *ranges,
-                                const nvtxa__place *places, nvtxa__groups *groups, size_t *used,
+                                const nvtxa__packed *places, nvtxa__groups *groups, size_t *used,
                                 nvtxa_error **reterr) {
   grouping g = {
       .analysis = analysis,
@@ -269,20 +322,17 @@ static nvtxa_status group_table(nvtxa_analysis *analysis, const nvtxa_ranges *ra
       .places = places,
       .host = ranges->report == NVTXA_REPORT_PUSHPOP_TRACE,
       .groups = groups,
-      .latest = nvtxa__alloc(analysis->scopes.count + 1, sizeof *g.latest),
-      .group_of = nvtxa__alloc(ranges->count + 1, sizeof *g.group_of),
-      .values = nvtxa__alloc(ranges->count + 1, sizeof *g.values),
+      .latest = nvtxa__alloc(analysis->places.count + 1, sizeof *g.latest),
   };
   nvtxa_status status = NVTXA_OK;
-  if (g.latest == NULL || g.group_of == NULL || g.values == NULL) {
+  if (g.latest == NULL) {
     status = nvtxa__out_of_memory(reterr);
   } else {
-    memset(g.latest, 0xFF, analysis->scopes.count * sizeof *g.latest); /* NO_GROUP */
+    memset(g.latest, 0xFF, analysis->places.count * sizeof *g.latest); /* NO_GROUP */
     status = make(&g, used, reterr);
   }
   nvtxa__table_free(&g.table);
   free(g.latest);
-  free(g.group_of);
   free(g.first);
   free(g.values);
   return status;
@@ -290,10 +340,10 @@ static nvtxa_status group_table(nvtxa_analysis *analysis, const nvtxa_ranges *ra
 
 nvtxa_status nvtxa__make_groups(nvtxa_analysis *analysis, nvtxa_error **reterr) {
   size_t used = 0;
-  nvtxa_status status = group_table(analysis, analysis->host, analysis->host_places,
+  nvtxa_status status = group_table(analysis, analysis->host, &analysis->places.host,
                                     &analysis->host_groups, &used, reterr);
   if (status == NVTXA_OK) {
-    status = group_table(analysis, analysis->gpu, analysis->gpu_places, &analysis->gpu_groups,
+    status = group_table(analysis, analysis->gpu, &analysis->places.gpu, &analysis->gpu_groups,
                          &used, reterr);
   }
   return status;

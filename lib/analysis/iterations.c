@@ -36,8 +36,8 @@ static nvtxa_status duplicate(const nvtxa_analysis *analysis, const found_iterat
                                  "index 0 as well.",
                      },
                      "iteration %lld stands twice below the capture range: ranges %lld and %lld",
-                     (long long)pair[0].index, (long long)host->range_id[pair[0].row],
-                     (long long)host->range_id[pair[1].row]);
+                     (long long)pair[0].index, (long long)nvtxa__range_id(host, pair[0].row),
+                     (long long)nvtxa__range_id(host, pair[1].row));
 }
 
 static int collect(const nvtxa_analysis *analysis, found_iteration **ret_found, size_t *ret_count) {
@@ -47,8 +47,8 @@ static int collect(const nvtxa_analysis *analysis, found_iteration **ret_found, 
   *ret_count = 0;
   for (size_t row = 0; row < host->count; row++) {
     int64_t index;
-    if (host->parent[row] != analysis->capture_row ||
-        !nvtxa__iteration_index(nvtxa__normalized(host->names.texts[host->name[row]]), &index)) {
+    if (nvtxa__range_parent(host, row) != analysis->capture_row ||
+        !nvtxa__iteration_index(nvtxa__normalized(nvtxa__range_text(host, row)), &index)) {
       continue;
     }
     if (nvtxa__reserve(ret_found, &capacity, *ret_count + 1, sizeof **ret_found) != 0) {
@@ -86,11 +86,11 @@ nvtxa_status nvtxa__find_iterations(nvtxa_analysis *analysis, nvtxa_error **rete
     nvtxa_iteration iteration = {
         .size = sizeof iteration,
         .index = found[i].index,
-        .has_host = !host->open[row],
+        .has_host = !nvtxa__range_is_open(host, row),
     };
     if (iteration.has_host) {
-      iteration.inclusive_ns = host->duration_ns[row];
-      iteration.child_total_ns = host->child_total_ns[row];
+      iteration.inclusive_ns = nvtxa__range_duration_ns(host, row);
+      iteration.child_total_ns = nvtxa__range_child_total_ns(host, row);
       iteration.exclusive_ns = iteration.inclusive_ns - iteration.child_total_ns;
     }
     analysis->iterations[i] = iteration;
@@ -107,10 +107,12 @@ out:
 nvtxa_status nvtxa__join_projections(nvtxa_analysis *analysis, nvtxa_error **reterr) {
   const nvtxa_ranges *gpu = analysis->gpu;
   for (size_t row = 0; row < gpu->count; row++) {
-    if (!analysis->gpu_places[row].iteration) {
+    const nvtxa__place *place =
+        &analysis->places.items[nvtxa__packed_get(&analysis->places.gpu, row)];
+    if (!place->iteration) {
       continue;
     }
-    nvtxa_iteration *iteration = &analysis->iterations[analysis->gpu_places[row].scope];
+    nvtxa_iteration *iteration = &analysis->iterations[place->scope];
     if (iteration->has_gpu_projection) {
       return nvtxa__fail(reterr, NVTXA_ERROR_DUPLICATE_ITERATION,
                          &(nvtxa__where){
@@ -118,12 +120,12 @@ nvtxa_status nvtxa__join_projections(nvtxa_analysis *analysis, nvtxa_error **ret
                                      "put together from several?",
                          },
                          "iteration %lld has two GPU projections (range %lld)",
-                         (long long)iteration->index, (long long)gpu->range_id[row]);
+                         (long long)iteration->index, (long long)nvtxa__range_id(gpu, row));
     }
     iteration->has_gpu_projection = true;
-    iteration->projected_ns = gpu->projected_duration_ns[row];
-    iteration->host_range_total_ns = gpu->duration_ns[row];
-    iteration->gpu_operation_count = gpu->gpu_operation_count[row];
+    iteration->projected_ns = nvtxa__packed_get(&gpu->projected_duration_ns, row);
+    iteration->host_range_total_ns = nvtxa__range_duration_ns(gpu, row);
+    iteration->gpu_operation_count = nvtxa__packed_get(&gpu->gpu_operation_count, row);
   }
   return NVTXA_OK;
 }

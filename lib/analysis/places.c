@@ -8,16 +8,28 @@
 
 #include "analysis-internal.h"
 
-/* `scope` of a row that has no place yet; a scope id never gets there (there are fewer rows). */
-#define UNPLACED (UINT32_MAX - 1)
+#define UNPLACED UINT32_MAX /* a row that has no place yet */
+
+/* What stands above, where it is not a place that gives its scope: in the keys of places. */
+enum above { BELOW_NOTHING, BELOW_CAPTURE, BELOW_ITERATION, FIRST_PLACE };
 
 typedef struct placing {
-  nvtxa__scopes *scopes;
+  nvtxa_analysis *analysis;
   const nvtxa_ranges *ranges;
-  nvtxa__place *places;
-  uint32_t *name_ids; /* by name id of the table: id in scopes->names */
+  uint32_t *place;    /* by row */
+  uint32_t *name_ids; /* by name id of the table: id in scopes.names */
   uint32_t *way;      /* rows between the one in hand and its nearest placed ancestor */
+  size_t way_capacity;
 } placing;
+
+void nvtxa__places_free(nvtxa__places *places) {
+  free(places->items);
+  free(places->keys);
+  nvtxa__table_free(&places->table);
+  nvtxa__packed_free(&places->host);
+  nvtxa__packed_free(&places->gpu);
+  *places = (nvtxa__places){0};
+}
 
 /* The normalized names of a table as names of scopes. */
 static int map_names(nvtxa__scopes *scopes, const nvtxa_ranges *ranges, uint32_t *name_ids) {
@@ -30,102 +42,147 @@ static int map_names(nvtxa__scopes *scopes, const nvtxa_ranges *ranges, uint32_t
   return 0;
 }
 
-/* Place a row whose parent has its place or that has none. */
-static int place_below(placing *p, uint32_t row) {
-  uint32_t parent = p->ranges->parent[row];
+/* ---- places ---- */
+
+static int add_place(nvtxa__places *places, nvtxa__place place, uint32_t *ret) {
+  if (places->count >= UINT32_MAX - FIRST_PLACE ||
+      nvtxa__reserve(&places->items, &places->capacity, places->count + 1, sizeof *places->items) !=
+          0) {
+    return -1;
+  }
+  *ret = (uint32_t)places->count;
+  places->items[places->count++] = place;
+  return 0;
+}
+
+static uint64_t hash_place(const void *owner, uint32_t place) {
+  return nvtxa__hash(((const nvtxa__places *)owner)->keys[place], 2 * sizeof(uint32_t));
+}
+
+/* The place of a range of a name below `parent`, a place or UNPLACED for none. */
+static int place_below(placing *p, uint32_t parent, uint32_t name, uint32_t *ret) {
+  nvtxa__places *places = &p->analysis->places;
+  nvtxa__place place = {.context = NVTXA_CONTEXT_OUTSIDE};
+  uint32_t key[2] = {BELOW_NOTHING, name};
   uint32_t above = NVTXA__NO_SCOPE;
-  nvtxa_context context = NVTXA_CONTEXT_OUTSIDE;
-  if (parent < p->ranges->count) {
-    const nvtxa__place *up = &p->places[parent];
+  size_t slot;
+  if (parent != UNPLACED) {
+    const nvtxa__place *up = &places->items[parent];
     if (up->iteration) {
-      context = NVTXA_CONTEXT_ITERATION;
+      key[0] = BELOW_ITERATION;
+      place.context = NVTXA_CONTEXT_ITERATION;
     } else if (up->context == NVTXA_CONTEXT_CAPTURE) {
-      context = NVTXA_CONTEXT_BETWEEN;
+      key[0] = BELOW_CAPTURE;
+      place.context = NVTXA_CONTEXT_BETWEEN;
     } else {
-      context = up->context;
+      key[0] = FIRST_PLACE + parent;
+      place.context = up->context;
       above = up->scope;
     }
   }
-  p->places[row].context = (uint8_t)context;
-  return nvtxa__scope_add(p->scopes, above, p->name_ids[p->ranges->name[row]],
-                          &p->places[row].scope);
+  if (nvtxa__table_reserve(&places->table, places->count + 1, hash_place, places) != 0) {
+    return -1;
+  }
+  *ret = nvtxa__table_first(&places->table, nvtxa__hash(key, sizeof key), &slot);
+  for (; *ret != NVTXA__NO_ITEM; *ret = nvtxa__table_next(&places->table, &slot)) {
+    if (places->keys[*ret][0] == key[0] && places->keys[*ret][1] == key[1]) {
+      return 0;
+    }
+  }
+  if (nvtxa__scope_add(&p->analysis->scopes, above, name, &place.scope) != 0 ||
+      add_place(places, place, ret) != 0 ||
+      nvtxa__reserve(&places->keys, &places->key_capacity, places->count, sizeof *places->keys) !=
+          0) {
+    return -1;
+  }
+  memcpy(places->keys[*ret], key, sizeof key);
+  nvtxa__table_put(&places->table, slot, *ret);
+  return 0;
 }
+
+/* ---- rows ---- */
 
 /* Place every row that is not placed yet. */
 static int place_rest(placing *p) {
   for (size_t first = 0; first < p->ranges->count; first++) {
     size_t length = 0;
     uint32_t row = (uint32_t)first;
-    while (row < p->ranges->count && p->places[row].scope == UNPLACED) {
-      p->way[length++] = row;
-      row = p->ranges->parent[row];
-    }
-    while (length > 0) {
-      if (place_below(p, p->way[--length]) != 0) {
+    while (row < p->ranges->count && p->place[row] == UNPLACED) {
+      if (nvtxa__reserve(&p->way, &p->way_capacity, length + 1, sizeof *p->way) != 0) {
         return -1;
       }
+      p->way[length++] = row;
+      row = nvtxa__range_parent(p->ranges, row);
+    }
+    uint32_t place = row < p->ranges->count ? p->place[row] : UNPLACED;
+    while (length > 0) {
+      uint32_t next = p->way[--length];
+      uint32_t name = p->name_ids[nvtxa__range_name(p->ranges, next)];
+      if (place_below(p, place, name, &p->place[next]) != 0) {
+        return -1;
+      }
+      place = p->place[next];
     }
   }
   return 0;
 }
 
-static int place_host(nvtxa_analysis *analysis, placing *p) {
-  const nvtxa_ranges *host = analysis->host;
-  uint32_t capture = analysis->capture_row;
-  for (size_t row = 0; row < host->count; row++) {
-    p->places[row] = (nvtxa__place){.scope = UNPLACED};
-  }
-  p->places[capture].context = NVTXA_CONTEXT_CAPTURE;
-  if (nvtxa__scope_add(p->scopes, NVTXA__NO_SCOPE, p->name_ids[host->name[capture]],
-                       &p->places[capture].scope) != 0) {
+static int place_host(placing *p) {
+  nvtxa_analysis *analysis = p->analysis;
+  nvtxa__place capture = {.context = NVTXA_CONTEXT_CAPTURE};
+  uint32_t name = p->name_ids[nvtxa__range_name(analysis->host, analysis->capture_row)];
+  memset(p->place, 0xFF, p->ranges->count * sizeof *p->place); /* UNPLACED */
+  if (nvtxa__scope_add(&analysis->scopes, NVTXA__NO_SCOPE, name, &capture.scope) != 0 ||
+      add_place(&analysis->places, capture, &p->place[analysis->capture_row]) != 0) {
     return -1;
   }
   for (size_t i = 0; i < analysis->iteration_count; i++) {
-    p->places[analysis->iteration_rows[i]] = (nvtxa__place){
-        .scope = (uint32_t)i,
-        .iteration = true,
-    };
+    nvtxa__place iteration = {.scope = (uint32_t)i, .iteration = true};
+    if (add_place(&analysis->places, iteration, &p->place[analysis->iteration_rows[i]]) != 0) {
+      return -1;
+    }
   }
   return place_rest(p);
 }
 
-static int place_gpu(const nvtxa_analysis *analysis, placing *p) {
-  const nvtxa_ranges *gpu = analysis->gpu;
+static int place_gpu(placing *p) {
+  const nvtxa_ranges *gpu = p->ranges;
+  const nvtxa_ranges *host = p->analysis->host;
+  size_t near = 0;
   for (size_t row = 0; row < gpu->count; row++) {
     uint32_t same =
-        nvtxa__ranges_find(analysis->host, gpu->threads[gpu->thread[row]], gpu->range_id[row]);
-    p->places[row] =
-        same == NVTXA__NO_PARENT ? (nvtxa__place){.scope = UNPLACED} : analysis->host_places[same];
+        nvtxa__ranges_find(host, nvtxa__range_thread(gpu, row), nvtxa__range_id(gpu, row), &near);
+    p->place[row] = same == NVTXA__NO_PARENT
+                        ? UNPLACED
+                        : (uint32_t)nvtxa__packed_get(&p->analysis->places.host, same);
   }
   return place_rest(p);
 }
 
-static nvtxa__place *place(nvtxa_analysis *analysis, const nvtxa_ranges *ranges) {
+static int place(nvtxa_analysis *analysis, const nvtxa_ranges *ranges, nvtxa__packed *places) {
   placing p = {
-      .scopes = &analysis->scopes,
+      .analysis = analysis,
       .ranges = ranges,
-      .places = nvtxa__alloc_zero(ranges->count + 1, sizeof *p.places),
+      .place = nvtxa__alloc(ranges->count + 1, sizeof *p.place),
       .name_ids = nvtxa__alloc(ranges->names.count + 1, sizeof *p.name_ids),
-      .way = nvtxa__alloc(ranges->count + 1, sizeof *p.way),
   };
   int result = -1;
-  if (p.places != NULL && p.name_ids != NULL && p.way != NULL &&
-      map_names(p.scopes, ranges, p.name_ids) == 0) {
-    result = ranges == analysis->host ? place_host(analysis, &p) : place_gpu(analysis, &p);
+  if (p.place != NULL && p.name_ids != NULL &&
+      map_names(&analysis->scopes, ranges, p.name_ids) == 0) {
+    result = ranges == analysis->host ? place_host(&p) : place_gpu(&p);
   }
+  for (size_t row = 0; row < ranges->count && result == 0; row++) {
+    result = nvtxa__packed_add(places, p.place[row]);
+  }
+  free(p.place);
   free(p.name_ids);
   free(p.way);
-  if (result != 0) {
-    free(p.places);
-    return NULL;
-  }
-  return p.places;
+  return result | nvtxa__packed_finish(places);
 }
 
 nvtxa_status nvtxa__find_places(nvtxa_analysis *analysis, nvtxa_error **reterr) {
-  analysis->host_places = place(analysis, analysis->host);
-  if (analysis->host_places != NULL) {
-    analysis->gpu_places = place(analysis, analysis->gpu);
-  }
-  return analysis->gpu_places == NULL ? nvtxa__out_of_memory(reterr) : NVTXA_OK;
+  return place(analysis, analysis->host, &analysis->places.host) == 0 &&
+                 place(analysis, analysis->gpu, &analysis->places.gpu) == 0
+             ? NVTXA_OK
+             : nvtxa__out_of_memory(reterr);
 }

@@ -149,7 +149,7 @@ static int collect_strays(const nvtxa_analysis *analysis, int64_t declared, stra
   size_t capacity = 0;
   for (size_t row = 0; row < host->count; row++) {
     int64_t index;
-    if (!nvtxa__iteration_index(nvtxa__normalized(host->names.texts[host->name[row]]), &index) ||
+    if (!nvtxa__iteration_index(nvtxa__normalized(nvtxa__range_text(host, row)), &index) ||
         !is_missing(analysis, declared, index)) {
       continue;
     }
@@ -172,11 +172,11 @@ static int warn_of_strays(nvtxa_analysis *analysis, int64_t declared) {
   }
   qsort(strays, count, sizeof *strays, compare_strays);
   for (size_t i = 0; i < count && i < MOST_LISTED && result == 0; i++) {
-    nvtxa__thread thread = host->threads[host->thread[strays[i].row]];
+    nvtxa__thread thread = nvtxa__range_thread(host, strays[i].row);
     result = nvtxa__buffer_printf(&text, "%siteration %lld (pid %lld, tid %lld, range %lld)",
                                   i == 0 ? "" : ", ", (long long)strays[i].index,
                                   (long long)thread.process_id, (long long)thread.thread_id,
-                                  (long long)host->range_id[strays[i].row]);
+                                  (long long)nvtxa__range_id(host, strays[i].row));
   }
   if (result == 0 && count > MOST_LISTED) {
     result = nvtxa__buffer_printf(&text, ", and %zu more", count - MOST_LISTED);
@@ -197,8 +197,9 @@ out:
 static bool gpu_has_capture_range(const nvtxa_analysis *analysis) {
   const nvtxa_ranges *host = analysis->host;
   uint32_t row = analysis->capture_row;
-  return nvtxa__ranges_find(analysis->gpu, host->threads[host->thread[row]], host->range_id[row]) !=
-         NVTXA__NO_PARENT;
+  size_t near = 0;
+  return nvtxa__ranges_find(analysis->gpu, nvtxa__range_thread(host, row),
+                            nvtxa__range_id(host, row), &near) != NVTXA__NO_PARENT;
 }
 
 static int warn_of_iterations(nvtxa_analysis *analysis) {

@@ -5,9 +5,11 @@
 #ifndef NVTXA_BASE_INTERNAL_H
 #define NVTXA_BASE_INTERNAL_H
 
+#include <endian.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <sys/types.h>
 
 #include <nvtxa/base.h>
@@ -100,13 +102,12 @@ void *nvtxa__alloc(size_t count, size_t item_size);
 void *nvtxa__alloc_zero(size_t count, size_t item_size);
 void *nvtxa__alloc_again(void *memory, size_t count, size_t item_size); /* as realloc() */
 
-/* Columns of one table, which grow alike: make room for `needed` rows in each. 0 or -1. */
-typedef struct nvtxa__column_room {
-  void *pointer_to_array;
-  size_t item_size;
-} nvtxa__column_room;
-int nvtxa__reserve_columns(const nvtxa__column_room *columns, size_t count, size_t *capacity,
-                           size_t needed);
+/* Of `count` items in order, the number of the first that does not come before what is sought;
+ * `count` where all do. Looked for near item `near` first, and then ever further from it, so that
+ * what is sought in order is found soon. `comes_before` says whether an item does. */
+typedef bool (*nvtxa__before_fn)(const void *owner, size_t item, const void *sought);
+size_t nvtxa__search(size_t count, size_t near, nvtxa__before_fn comes_before, const void *owner,
+                     const void *sought);
 
 /* For qsort() and bsearch() of int64_t. */
 int nvtxa__compare_int64(const void *a, const void *b);
@@ -119,6 +120,57 @@ typedef struct nvtxa__arena {
 void *nvtxa__arena_alloc(nvtxa__arena *arena, size_t size); /* aligned for any type; or NULL */
 char *nvtxa__arena_copy(nvtxa__arena *arena, const char *data, size_t length); /* adds a NUL */
 void nvtxa__arena_free(nvtxa__arena *arena);
+
+/* ---- columns of integers in little room (packed.c) ----
+ *
+ * Made from the first value to the last, finished, then only read. */
+
+enum { NVTXA__PACKED_ROWS = 256 }; /* of a block */
+
+typedef struct nvtxa__packed_block {
+  uint64_t lowest;
+  uint64_t mask;
+  const unsigned char *bytes; /* little-endian distances from the lowest, `width` bytes each */
+  size_t width;
+} nvtxa__packed_block;
+
+typedef struct nvtxa__packed {
+  size_t count;
+  nvtxa__packed_block *blocks;
+  size_t block_capacity;
+  int64_t *open; /* the block in the making */
+  nvtxa__arena arena;
+} nvtxa__packed;
+
+int nvtxa__packed_add_slowly(nvtxa__packed *column, int64_t value);
+
+/* Add a value behind the others. 0 or -1. */
+static inline int nvtxa__packed_add(nvtxa__packed *column, int64_t value) {
+  size_t place = column->count % NVTXA__PACKED_ROWS;
+  if (column->open == NULL || place == NVTXA__PACKED_ROWS - 1) {
+    return nvtxa__packed_add_slowly(column, value);
+  }
+  column->open[place] = value;
+  column->count++;
+  return 0;
+}
+
+/* All values are there; none is added any more. 0 or -1. */
+int nvtxa__packed_finish(nvtxa__packed *column);
+void nvtxa__packed_free(nvtxa__packed *column);
+
+/* A new column of the values that `from` has in `count` of its rows. 0 or -1; nvtxa__packed_free()
+ * is due whatever comes of it. */
+int nvtxa__packed_pick(nvtxa__packed *ret, const nvtxa__packed *from, const uint32_t *rows,
+                       size_t count);
+
+/* A value of a finished column. */
+static inline int64_t nvtxa__packed_get(const nvtxa__packed *column, size_t row) {
+  const nvtxa__packed_block *block = &column->blocks[row / NVTXA__PACKED_ROWS];
+  uint64_t distance;
+  memcpy(&distance, block->bytes + row % NVTXA__PACKED_ROWS * block->width, sizeof distance);
+  return (int64_t)(block->lowest + (le64toh(distance) & block->mask));
+}
 
 /* A growing text. `data` is NUL-terminated once anything was added. */
 typedef struct nvtxa__buffer {

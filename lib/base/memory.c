@@ -86,22 +86,6 @@ int nvtxa__reserve(void *pointer_to_array, size_t *capacity, size_t needed, size
   return 0;
 }
 
-int nvtxa__reserve_columns(const nvtxa__column_room *columns, size_t count, size_t *capacity,
-                           size_t needed) {
-  size_t grown = *capacity;
-  if (needed <= *capacity) {
-    return 0;
-  }
-  for (size_t i = 0; i < count; i++) {
-    grown = *capacity;
-    if (nvtxa__reserve(columns[i].pointer_to_array, &grown, needed, columns[i].item_size) != 0) {
-      return -1;
-    }
-  }
-  *capacity = grown;
-  return 0;
-}
-
 int nvtxa__compare_int64(const void *a, const void *b) {
   int64_t x = *(const int64_t *)a;
   int64_t y = *(const int64_t *)b;

@@ -64,10 +64,6 @@ enum { NVTXA__MOST_COLUMNS = 16 };
 nvtxa_status nvtxa__database_has_table(nvtxa__database *database, const char *table, bool *ret_has,
                                        nvtxa_error **reterr);
 
-/* How many rows a table that is there can have: by its last row id, and by the size of the file. 0
- * where it cannot be told. */
-size_t nvtxa__database_rows_at_most(nvtxa__database *database, const char *table);
-
 typedef struct nvtxa__column {
   const char *name;
   bool optional; /* where the table lacks it, every cell is NULL */

@@ -83,26 +83,6 @@ static nvtxa_status read_layout(const nvtxa__row *row, size_t count, layout *ret
   return nvtxa__database_failed(row->database, answer, reterr);
 }
 
-size_t nvtxa__database_rows_at_most(nvtxa__database *database, const char *table) {
-  enum { SMALLEST_ROW = 8 };
-  const nvtxa__row row = {.database = database, .table = table};
-  layout found;
-  sqlite3_stmt *statement = NULL;
-  char sql[128];
-  int64_t last = 0;
-  int64_t most = database->opened.st_size / SMALLEST_ROW;
-  if (read_layout(&row, 0, &found, NULL) != NVTXA_OK || found.computed || found.row_id == NULL) {
-    return 0; /* the scan says what is wrong with it */
-  }
-  snprintf(sql, sizeof sql, "SELECT %s FROM \"%s\" ORDER BY 1 DESC LIMIT 1", found.row_id, table);
-  if (sqlite3_prepare_v2(database->handle, sql, -1, &statement, NULL) == SQLITE_OK &&
-      sqlite3_step(statement) == SQLITE_ROW) {
-    last = sqlite3_column_int64(statement, 0);
-  }
-  sqlite3_finalize(statement);
-  return last <= 0 ? 0 : (size_t)(last < most ? last : most);
-}
-
 /* NOT INDEXED keeps the order of the row ids. */
 static nvtxa_status compose(const nvtxa__row *row, size_t count, nvtxa__buffer *sql,
                             nvtxa_error **reterr) {

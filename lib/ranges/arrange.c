@@ -3,7 +3,6 @@
  * and duration, with or without the start/end ranges.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "sqlite-internal.h"
 
@@ -12,88 +11,86 @@ static int compare_events(const void *a, const void *b, void *user) {
   const nvtxa__events *events = user;
   uint32_t x = *(const uint32_t *)a;
   uint32_t y = *(const uint32_t *)b;
-  if (events->duration_ns[x] != events->duration_ns[y]) {
-    return events->duration_ns[x] < events->duration_ns[y] ? -1 : 1;
+  int64_t x_ns = nvtxa__packed_get(&events->duration_ns, x);
+  int64_t y_ns = nvtxa__packed_get(&events->duration_ns, y);
+  if (x_ns != y_ns) {
+    return x_ns < y_ns ? -1 : 1;
   }
-  return (events->row_id[x] > events->row_id[y]) - (events->row_id[x] < events->row_id[y]);
+  int64_t x_id = nvtxa__packed_get(&events->row_id, x);
+  int64_t y_id = nvtxa__packed_get(&events->row_id, y);
+  return (x_id > y_id) - (x_id < y_id);
 }
 
-/* Move the items of a column to where `order` has them; `spare` has room for all. */
-static void permute(void *column, size_t item_size, const uint32_t *order, size_t count,
-                    void *spare) {
-  const char *from = column;
-  char *to = spare;
-  for (size_t i = 0; i < count; i++) {
-    memcpy(to + i * item_size, from + order[i] * item_size, item_size);
+/* Keep of a column what `rows` says. 0 or -1. */
+static int keep(nvtxa__packed *column, const uint32_t *rows, size_t count) {
+  nvtxa__packed kept;
+  if (nvtxa__packed_pick(&kept, column, rows, count) != 0) {
+    nvtxa__packed_free(&kept);
+    return -1;
   }
-  memcpy(column, spare, count * item_size);
+  nvtxa__packed_free(column);
+  *column = kept;
+  return 0;
 }
 
-/* Give open events the end that nsys gives them. */
-static void end_open(nvtxa__events *events, int64_t last_ns) {
-  for (size_t i = 0; i < events->count; i++) {
-    if (events->flags[i] & NVTXA__OPEN) {
-      events->duration_ns[i] = last_ns - events->start_ns[i];
+static int keep_rows(nvtxa__events *events, const uint32_t *rows, size_t count) {
+  nvtxa__packed *const columns[] = {&events->row_id, &events->start_ns, &events->duration_ns,
+                                    &events->thread, &events->name,     &events->flags};
+  for (size_t i = 0; i < NVTXA__COUNT(columns); i++) {
+    if (keep(columns[i], rows, count) != 0) {
+      return -1;
     }
   }
+  events->count = count;
+  return 0;
+}
+
+/* Give open events the end that nsys gives them. 0 or -1. */
+static int end_open(nvtxa__events *events, int64_t last_ns) {
+  nvtxa__packed ended = {0};
+  if (events->open_count == 0) {
+    return 0;
+  }
+  for (size_t i = 0; i < events->count; i++) {
+    bool open = (nvtxa__packed_get(&events->flags, i) & NVTXA__OPEN) != 0;
+    int64_t duration_ns = open ? last_ns - nvtxa__packed_get(&events->start_ns, i)
+                               : nvtxa__packed_get(&events->duration_ns, i);
+    if (nvtxa__packed_add(&ended, duration_ns) != 0) {
+      nvtxa__packed_free(&ended);
+      return -1;
+    }
+  }
+  nvtxa__packed_free(&events->duration_ns);
+  events->duration_ns = ended;
+  return nvtxa__packed_finish(&events->duration_ns);
 }
 
 static int sort_events(nvtxa__events *events) {
-  int result = -1;
-  uint32_t *order = nvtxa__alloc(events->count + 1, sizeof *order);
-  void *spare = NULL;
-  if (order == NULL) {
-    return -1;
+  uint32_t *order;
+  int result = nvtxa__order_make(&order, events->count, &events->start_ns, compare_events, events);
+  if (result == 0 && order != NULL) {
+    result = keep_rows(events, order, events->count);
   }
-  bool sorted = true;
-  for (size_t i = 0; i < events->count; i++) {
-    order[i] = (uint32_t)i;
-  }
-  if (nvtxa__sort_by_key(order, events->count, events->start_ns, compare_events, events) != 0) {
-    goto out;
-  }
-  for (size_t i = 0; i < events->count && sorted; i++) {
-    sorted = order[i] == i;
-  }
-  if (!sorted) {
-    spare = nvtxa__alloc(events->count, sizeof(int64_t));
-    if (spare == NULL) {
-      goto out;
-    }
-    permute(events->row_id, sizeof *events->row_id, order, events->count, spare);
-    permute(events->start_ns, sizeof *events->start_ns, order, events->count, spare);
-    permute(events->duration_ns, sizeof *events->duration_ns, order, events->count, spare);
-    permute(events->thread, sizeof *events->thread, order, events->count, spare);
-    permute(events->name, sizeof *events->name, order, events->count, spare);
-    permute(events->flags, sizeof *events->flags, order, events->count, spare);
-  }
-  result = 0;
-out:
   free(order);
-  free(spare);
   return result;
 }
 
 int nvtxa__events_arrange(nvtxa__events *events) {
-  end_open(events, events->last_ns);
-  return sort_events(events);
+  return end_open(events, events->last_ns) == 0 ? sort_events(events) : -1;
 }
 
 int nvtxa__events_drop_start_end(nvtxa__events *events) {
   size_t count = 0;
-  for (size_t i = 0; i < events->count; i++) {
-    if (!(events->flags[i] & NVTXA__START_END)) {
-      events->row_id[count] = events->row_id[i];
-      events->start_ns[count] = events->start_ns[i];
-      events->duration_ns[count] = events->duration_ns[i];
-      events->thread[count] = events->thread[i];
-      events->name[count] = events->name[i];
-      events->flags[count] = events->flags[i];
-      count++;
-    }
+  uint32_t *rows = nvtxa__alloc(events->count + 1, sizeof *rows);
+  if (rows == NULL) {
+    return -1;
   }
-  events->count = count;
+  for (size_t i = 0; i < events->count; i++) {
+    rows[count] = (uint32_t)i;
+    count += (nvtxa__packed_get(&events->flags, i) & NVTXA__START_END) == 0;
+  }
+  int result = keep_rows(events, rows, count);
+  free(rows);
   /* Open ranges now end earlier, which may be where others end. */
-  end_open(events, events->last_push_ns);
-  return sort_events(events);
+  return result == 0 && end_open(events, events->last_push_ns) == 0 ? sort_events(events) : -1;
 }

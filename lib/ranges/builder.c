@@ -9,10 +9,12 @@
 struct nvtxa_ranges_builder {
   nvtxa_ranges *ranges; /* NULL once it was finished */
   nvtxa_hierarchy hierarchy;
-  const char *file;      /* where the rows come from, or NULL */
-  size_t capacity;       /* of the columns, in rows */
-  int32_t *child_counts; /* declared, by row; -1 where not known */
-  nvtxa__table threads;  /* indexes of ranges->threads */
+  const char *file;              /* where the rows come from, or NULL */
+  nvtxa__packed declared_parent; /* by row; 0 for a root */
+  nvtxa__packed has_parent;
+  nvtxa__packed child_counts; /* declared, by row, for host ranges; -1 where not known */
+  size_t open_count;
+  nvtxa__table threads; /* indexes of ranges->threads */
   size_t thread_capacity;
   uint32_t last_thread;  /* rows of a thread come in runs */
   size_t replaced_count; /* rows whose name was not UTF-8 */
@@ -51,7 +53,9 @@ void nvtxa_ranges_builder_free(nvtxa_ranges_builder *builder) {
     return;
   }
   nvtxa__ranges_free(builder->ranges);
-  free(builder->child_counts);
+  nvtxa__packed_free(&builder->declared_parent);
+  nvtxa__packed_free(&builder->has_parent);
+  nvtxa__packed_free(&builder->child_counts);
   nvtxa__table_free(&builder->threads);
   nvtxa__buffer_free(&builder->replaced);
   free(builder);
@@ -71,23 +75,6 @@ bool nvtxa__builder_add_unattributed(nvtxa_ranges_builder *builder,
   sum->start_ns = more->start_ns < sum->start_ns ? more->start_ns : sum->start_ns;
   sum->end_ns = more->end_ns > sum->end_ns ? more->end_ns : sum->end_ns;
   return !__builtin_add_overflow(sum->operations, more->operations, &sum->operations);
-}
-
-/* Give every column room for `rows` rows. */
-static bool resize_columns(nvtxa_ranges_builder *builder, size_t rows) {
-  int32_t *counts = builder->child_counts;
-  if (builder->ranges->report == NVTXA_REPORT_PUSHPOP_TRACE) {
-    counts = realloc(counts, rows * sizeof *counts);
-    if (counts == NULL) {
-      return false;
-    }
-    builder->child_counts = counts;
-  }
-  if (nvtxa__ranges_resize(builder->ranges, rows) != 0) {
-    return false;
-  }
-  builder->capacity = rows;
-  return true;
 }
 
 static uint64_t hash_thread(const void *owner, uint32_t index) {
@@ -148,32 +135,34 @@ nvtxa_status nvtxa__builder_add_row(nvtxa_ranges_builder *builder, const nvtxa_r
                        "more than %zu ranges, the limit for one report", NVTXA__MAX_ROWS);
   }
   nvtxa__thread thread = {range->process_id, range->thread_id};
-  if ((row == builder->capacity && !resize_columns(builder, row + row / 2 + 64)) ||
-      !intern_name(builder, range->name, &ranges->name[row]) ||
-      !intern_thread(builder, thread, &ranges->thread[row])) {
+  uint32_t name;
+  uint32_t thread_number;
+  uint32_t style;
+  if (!intern_name(builder, range->name, &name) ||
+      !intern_thread(builder, thread, &thread_number)) {
     return nvtxa__out_of_memory(reterr);
   }
-  ranges->range_id[row] = range->range_id;
-  ranges->parent_id[row] = range->parent_id;
-  ranges->parent[row] = range->has_parent ? NVTXA__UNKNOWN_PARENT : NVTXA__NO_PARENT;
-  ranges->start_ns[row] = range->start_ns;
-  ranges->duration_ns[row] = range->duration_ns;
-  ranges->open[row] = range->open;
+  int result = nvtxa__packed_add(&ranges->name, name);
+  result |= nvtxa__packed_add(&ranges->thread, thread_number);
+  result |= nvtxa__packed_add(&ranges->range_id, range->range_id);
+  result |= nvtxa__packed_add(&builder->declared_parent, range->parent_id);
+  result |= nvtxa__packed_add(&builder->has_parent, range->has_parent);
+  result |= nvtxa__packed_add(&ranges->start_ns, range->start_ns);
+  result |= nvtxa__packed_add(&ranges->duration_ns, range->duration_ns);
+  result |= nvtxa__packed_add(&ranges->open, range->open);
   if (ranges->report == NVTXA_REPORT_PUSHPOP_TRACE) {
-    ranges->child_total_ns[row] = range->child_total_ns;
-    builder->child_counts[row] =
-        declared_children > INT32_MAX ? INT32_MAX : (int32_t)declared_children;
+    result |= nvtxa__packed_add(&ranges->child_total_ns, range->child_total_ns);
+    result |= nvtxa__packed_add(&builder->child_counts, declared_children);
   } else {
-    if (nvtxa__intern_add(&ranges->styles, range->style.data, range->style.length,
-                          &ranges->style[row]) != 0) {
-      return nvtxa__out_of_memory(reterr);
-    }
-    ranges->projected_start_ns[row] = range->projected_start_ns;
-    ranges->projected_duration_ns[row] = range->projected_duration_ns;
-    ranges->gpu_operation_count[row] = range->gpu_operation_count;
+    result |= nvtxa__intern_add(&ranges->styles, range->style.data, range->style.length, &style);
+    result |= result == 0 ? nvtxa__packed_add(&ranges->style, style) : 0;
+    result |= nvtxa__packed_add(&ranges->projected_start_ns, range->projected_start_ns);
+    result |= nvtxa__packed_add(&ranges->projected_duration_ns, range->projected_duration_ns);
+    result |= nvtxa__packed_add(&ranges->gpu_operation_count, range->gpu_operation_count);
   }
+  builder->open_count += range->open;
   ranges->count++;
-  return NVTXA_OK;
+  return result == 0 ? NVTXA_OK : nvtxa__out_of_memory(reterr);
 }
 
 nvtxa_status nvtxa_ranges_builder_add(nvtxa_ranges_builder *builder, const nvtxa_range *range,
@@ -208,14 +197,47 @@ nvtxa_status nvtxa_ranges_builder_add(nvtxa_ranges_builder *builder, const nvtxa
 
 /* ---- finishing ---- */
 
-static void resolve_parents(nvtxa_ranges *ranges) {
+/* The rows of the declared parents. */
+static void resolve_parents(const nvtxa_ranges_builder *builder, uint32_t *parents) {
+  const nvtxa_ranges *ranges = builder->ranges;
+  size_t near = 0;
+  uint32_t last = NVTXA__NO_PARENT; /* rows of one parent come in runs */
   for (size_t row = 0; row < ranges->count; row++) {
-    if (ranges->parent[row] != NVTXA__NO_PARENT) {
-      uint32_t parent =
-          nvtxa__ranges_find(ranges, ranges->threads[ranges->thread[row]], ranges->parent_id[row]);
-      ranges->parent[row] = parent == NVTXA__NO_PARENT ? NVTXA__UNKNOWN_PARENT : parent;
+    if (nvtxa__packed_get(&builder->has_parent, row) == 0) {
+      parents[row] = NVTXA__NO_PARENT;
+      continue;
     }
+    int64_t id = nvtxa__packed_get(&builder->declared_parent, row);
+    nvtxa__thread thread = nvtxa__range_thread(ranges, row);
+    if (last >= ranges->count || nvtxa__range_id(ranges, last) != id ||
+        !nvtxa__same_thread(nvtxa__range_thread(ranges, last), thread)) {
+      last = nvtxa__ranges_find(ranges, thread, id, &near);
+    }
+    parents[row] = last == NVTXA__NO_PARENT ? NVTXA__UNKNOWN_PARENT : last;
   }
+}
+
+static nvtxa_status set_hierarchy(nvtxa_ranges_builder *builder, nvtxa_error **reterr) {
+  nvtxa_ranges *ranges = builder->ranges;
+  bool found = builder->hierarchy == NVTXA_HIERARCHY_FROM_TIMES;
+  nvtxa_status status = NVTXA_OK;
+  uint32_t *parent = nvtxa__alloc(ranges->count + 1, sizeof *parent);
+  if (parent == NULL || (found && nvtxa__hierarchy_find(ranges, parent) != 0)) {
+    status = nvtxa__out_of_memory(reterr);
+  } else if (!found) {
+    resolve_parents(builder, parent);
+    status = nvtxa__hierarchy_check(ranges, parent, &builder->child_counts, builder->file, &found,
+                                    reterr);
+  }
+  if (status == NVTXA_OK &&
+      nvtxa__ranges_set_parents(ranges, parent, &builder->declared_parent) != 0) {
+    status = nvtxa__out_of_memory(reterr);
+  }
+  if (status == NVTXA_OK && found) {
+    status = nvtxa__hierarchy_sum(ranges, builder->file, reterr);
+  }
+  free(parent);
+  return status;
 }
 
 nvtxa_status nvtxa_ranges_builder_finish(nvtxa_ranges_builder *builder, nvtxa_ranges **ret_ranges,
@@ -224,17 +246,21 @@ nvtxa_status nvtxa_ranges_builder_finish(nvtxa_ranges_builder *builder, nvtxa_ra
     return nvtxa__invalid(reterr, "builder (finished already?) or ret_ranges");
   }
   nvtxa_ranges *ranges = builder->ranges;
-  nvtxa_status status = nvtxa__ranges_index(ranges, builder->file, reterr);
-  if (status == NVTXA_OK) {
-    resolve_parents(ranges);
-    status = nvtxa__hierarchy_set(ranges, builder->hierarchy, builder->child_counts, builder->file,
-                                  reterr);
-  }
-  if (status == NVTXA_OK && nvtxa__ranges_warn(ranges, builder->replaced_count) != 0) {
+  nvtxa_status status = NVTXA_OK;
+  if (nvtxa__ranges_finish(ranges) != 0 || nvtxa__packed_finish(&builder->declared_parent) != 0 ||
+      nvtxa__packed_finish(&builder->has_parent) != 0 ||
+      nvtxa__packed_finish(&builder->child_counts) != 0) {
     status = nvtxa__out_of_memory(reterr);
   }
-  if (status == NVTXA_OK && ranges->count > 0) {
-    (void)resize_columns(builder, ranges->count); /* gives back what is spare, if it can */
+  if (status == NVTXA_OK) {
+    status = nvtxa__ranges_index(ranges, builder->file, reterr);
+  }
+  if (status == NVTXA_OK) {
+    status = set_hierarchy(builder, reterr);
+  }
+  if (status == NVTXA_OK &&
+      nvtxa__ranges_warn(ranges, builder->replaced_count, builder->open_count) != 0) {
+    status = nvtxa__out_of_memory(reterr);
   }
   builder->ranges = NULL;
   if (status != NVTXA_OK) {

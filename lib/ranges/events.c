@@ -66,29 +66,17 @@ typedef struct reading {
 /* ---- rows ---- */
 
 void nvtxa__events_free(nvtxa__events *events) {
-  free(events->row_id);
-  free(events->start_ns);
-  free(events->duration_ns);
-  free(events->thread);
-  free(events->name);
-  free(events->flags);
+  nvtxa__packed_free(&events->row_id);
+  nvtxa__packed_free(&events->start_ns);
+  nvtxa__packed_free(&events->duration_ns);
+  nvtxa__packed_free(&events->thread);
+  nvtxa__packed_free(&events->name);
+  nvtxa__packed_free(&events->flags);
   nvtxa__numbering_free(&events->threads);
   free(events->names);
   free(events->name_flags);
   nvtxa__arena_free(&events->arena);
   *events = (nvtxa__events){0};
-}
-
-static int reserve(nvtxa__events *events, size_t needed) {
-  const nvtxa__column_room columns_of[] = {
-      {&events->row_id, sizeof *events->row_id},
-      {&events->start_ns, sizeof *events->start_ns},
-      {&events->duration_ns, sizeof *events->duration_ns},
-      {&events->thread, sizeof *events->thread},
-      {&events->name, sizeof *events->name},
-      {&events->flags, sizeof *events->flags},
-  };
-  return nvtxa__reserve_columns(columns_of, NVTXA__COUNT(columns_of), &events->capacity, needed);
 }
 
 /* The number of a thread's domain. */
@@ -152,23 +140,28 @@ static bool take_name(reading *r, nvtxa__row *row, int64_t global_tid, uint32_t 
          nvtxa__row_out_of_memory(row);
 }
 
-static bool take_times(nvtxa__events *events, nvtxa__row *row, bool push_pop) {
-  size_t i = events->count;
+/* What a range is but for its name and thread. */
+typedef struct times {
+  int64_t start_ns;
+  int64_t duration_ns;
+  uint8_t flags;
+} times;
+
+static bool take_times(nvtxa__events *events, nvtxa__row *row, bool push_pop, times *ret) {
   int64_t end_ns = 0;
   bool ended;
-  if (!nvtxa__row_time(row, START, &events->start_ns[i]) ||
+  *ret = (times){.flags = push_pop ? 0 : NVTXA__START_END};
+  if (!nvtxa__row_time(row, START, &ret->start_ns) ||
       !nvtxa__row_time_or_null(row, END, &ended, &end_ns)) {
     return false;
   }
-  int64_t last_ns = events->start_ns[i];
-  events->flags[i] = push_pop ? 0 : NVTXA__START_END;
-  events->duration_ns[i] = 0;
+  int64_t last_ns = ret->start_ns;
   if (!ended) {
-    events->flags[i] |= NVTXA__OPEN;
+    ret->flags |= NVTXA__OPEN;
   } else if (end_ns < last_ns) {
-    events->flags[i] |= NVTXA__BACKWARD;
+    ret->flags |= NVTXA__BACKWARD;
   } else {
-    events->duration_ns[i] = end_ns - last_ns;
+    ret->duration_ns = end_ns - last_ns;
     last_ns = end_ns;
   }
   events->last_ns = last_ns > events->last_ns ? last_ns : events->last_ns;
@@ -180,23 +173,35 @@ static bool take_times(nvtxa__events *events, nvtxa__row *row, bool push_pop) {
 
 static bool take_range(reading *r, nvtxa__row *row, int64_t global_tid, bool push_pop) {
   nvtxa__events *events = r->events;
+  times when;
+  uint32_t name;
+  uint32_t thread;
   if (events->count == NVTXA__MAX_ROWS) {
     return nvtxa__row_limit(row, NVTXA__MAX_ROWS);
   }
-  if (reserve(events, events->count + 1) != 0) {
-    return nvtxa__row_out_of_memory(row);
-  }
-  size_t i = events->count;
-  events->row_id[i] = nvtxa__row_id(row);
-  if (!take_times(events, row, push_pop) || !take_name(r, row, global_tid, &events->name[i])) {
+  if (!take_times(events, row, push_pop, &when) || !take_name(r, row, global_tid, &name)) {
     return false;
   }
-  if (nvtxa__number(&events->threads, global_tid, &events->thread[i]) != 0) {
-    return nvtxa__row_out_of_memory(row);
-  }
+  int result = nvtxa__number(&events->threads, global_tid, &thread);
+  result |= result == 0 ? nvtxa__packed_add(&events->thread, thread) : 0;
+  result |= nvtxa__packed_add(&events->row_id, nvtxa__row_id(row));
+  result |= nvtxa__packed_add(&events->start_ns, when.start_ns);
+  result |= nvtxa__packed_add(&events->duration_ns, when.duration_ns);
+  result |= nvtxa__packed_add(&events->name, name);
+  result |= nvtxa__packed_add(&events->flags, when.flags);
+  events->open_count += (when.flags & NVTXA__OPEN) != 0;
   events->start_end_count += !push_pop;
   events->count++;
-  return true;
+  return result == 0 || nvtxa__row_out_of_memory(row);
+}
+
+static int finish(nvtxa__events *events) {
+  int result = nvtxa__packed_finish(&events->row_id);
+  result |= nvtxa__packed_finish(&events->start_ns);
+  result |= nvtxa__packed_finish(&events->duration_ns);
+  result |= nvtxa__packed_finish(&events->thread);
+  result |= nvtxa__packed_finish(&events->name);
+  return result | nvtxa__packed_finish(&events->flags);
 }
 
 static bool take(void *user, nvtxa__row *row) {
@@ -386,10 +391,6 @@ nvtxa_status nvtxa__events_read(nvtxa__events *events, nvtxa__database *database
                                                  "cuda), and see that the program makes ranges."},
                          "no NVTX data in this export: it has no table NVTX_EVENTS");
   }
-  if (status == NVTXA_OK &&
-      reserve(events, nvtxa__database_rows_at_most(database, "NVTX_EVENTS")) != 0) {
-    status = nvtxa__out_of_memory(reterr);
-  }
   if (status == NVTXA_OK) {
     status = nvtxa__database_scan(database, "NVTX_EVENTS", columns, NVTXA__COUNT(columns), take, &r,
                                   reterr);
@@ -397,7 +398,7 @@ nvtxa_status nvtxa__events_read(nvtxa__events *events, nvtxa__database *database
   if (status == NVTXA_OK) {
     status = read_strings(&r, database, reterr);
   }
-  if (status == NVTXA_OK && make_names(&r) != 0) {
+  if (status == NVTXA_OK && (make_names(&r) != 0 || finish(events) != 0)) {
     status = nvtxa__out_of_memory(reterr);
   }
   nvtxa__intern_free(&r.domain_keys);

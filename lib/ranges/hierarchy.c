@@ -11,8 +11,8 @@
 /* ---- what was declared ---- */
 
 /* Follow the parents up from each row. `state` marks rows as on the present way or as done. */
-static nvtxa_status refuse_cycles(const nvtxa_ranges *ranges, const char *file,
-                                  nvtxa_error **reterr) {
+static nvtxa_status refuse_cycles(const nvtxa_ranges *ranges, const uint32_t *parent,
+                                  const char *file, nvtxa_error **reterr) {
   enum { UNSEEN, ON_WAY, DONE };
   unsigned char *state = nvtxa__alloc_zero(ranges->count + 1, 1);
   nvtxa_status status = NVTXA_OK;
@@ -23,10 +23,10 @@ static nvtxa_status refuse_cycles(const nvtxa_ranges *ranges, const char *file,
     size_t row = first;
     while (row < ranges->count && state[row] == UNSEEN) {
       state[row] = ON_WAY;
-      row = ranges->parent[row]; /* beyond count where there is no parent */
+      row = parent[row]; /* beyond count where there is no parent */
     }
     if (row < ranges->count && state[row] == ON_WAY) {
-      nvtxa__thread thread = ranges->threads[ranges->thread[row]];
+      nvtxa__thread thread = nvtxa__range_thread(ranges, row);
       status = nvtxa__fail(
           reterr, NVTXA_ERROR_HIERARCHY_CYCLE,
           &(nvtxa__where){
@@ -35,10 +35,10 @@ static nvtxa_status refuse_cycles(const nvtxa_ranges *ranges, const char *file,
               .hint = "The report is damaged or was edited.",
           },
           "Cycle among the parent ids: range %lld (pid %lld, tid %lld) is among its own ancestors",
-          (long long)ranges->range_id[row], (long long)thread.process_id,
+          (long long)nvtxa__range_id(ranges, row), (long long)thread.process_id,
           (long long)thread.thread_id);
     }
-    for (row = first; row < ranges->count && state[row] == ON_WAY; row = ranges->parent[row]) {
+    for (row = first; row < ranges->count && state[row] == ON_WAY; row = parent[row]) {
       state[row] = DONE;
     }
   }
@@ -62,10 +62,10 @@ typedef struct declared_children {
 
 /* Children count by the declared parents and by the times: a report whose parents are wrong has its
  * counts wrong with them. 0 or -1. */
-static int check_children(const nvtxa_ranges *ranges, const uint32_t *found,
-                          const int32_t *child_counts, declared_children *ret) {
+static int check_children(const nvtxa_ranges *ranges, const uint32_t *parent, const uint32_t *found,
+                          const nvtxa__packed *child_counts, declared_children *ret) {
   *ret = (declared_children){0};
-  if (child_counts == NULL) {
+  if (child_counts->count == 0) {
     return 0;
   }
   uint32_t *declared = nvtxa__alloc_zero(ranges->count + 1, sizeof *declared);
@@ -73,18 +73,18 @@ static int check_children(const nvtxa_ranges *ranges, const uint32_t *found,
   uint64_t *totals = nvtxa__alloc_zero(ranges->count + 1, sizeof *totals);
   int result = -1;
   if (declared != NULL && timed != NULL && totals != NULL) {
-    count_children(ranges, ranges->parent, declared);
+    count_children(ranges, parent, declared);
     count_children(ranges, found, timed);
     for (size_t row = 0; row < ranges->count; row++) {
-      if (ranges->parent[row] < ranges->count) {
-        totals[ranges->parent[row]] += (uint64_t)ranges->duration_ns[row];
+      if (parent[row] < ranges->count) {
+        totals[parent[row]] += (uint64_t)nvtxa__range_duration_ns(ranges, row);
       }
     }
     for (size_t row = 0; row < ranges->count; row++) {
-      int64_t count = child_counts[row];
+      int64_t count = nvtxa__packed_get(child_counts, row);
       ret->lacking += count > declared[row] && count > timed[row];
       ret->wrong += count >= 0 && count <= declared[row] &&
-                    totals[row] != (uint64_t)ranges->child_total_ns[row];
+                    totals[row] != (uint64_t)nvtxa__range_child_total_ns(ranges, row);
     }
     result = 0;
   }
@@ -96,40 +96,52 @@ static int check_children(const nvtxa_ranges *ranges, const uint32_t *found,
 
 /* Whether a declared parent is as good as the one that was found: it encloses the row, and nothing
  * shorter does. A parent that is not in the report cannot be held against anything. */
-static bool agrees(const nvtxa_ranges *ranges, size_t row, uint32_t found) {
-  uint32_t declared = ranges->parent[row];
+static bool agrees(const nvtxa_ranges *ranges, size_t row, uint32_t declared, uint32_t found) {
   if (declared == found || declared == NVTXA__UNKNOWN_PARENT) {
     return true;
   }
   return declared != NVTXA__NO_PARENT && found != NVTXA__NO_PARENT &&
-         ranges->duration_ns[declared] == ranges->duration_ns[found] &&
-         ranges->start_ns[declared] <= ranges->start_ns[row] &&
+         nvtxa__range_duration_ns(ranges, declared) == nvtxa__range_duration_ns(ranges, found) &&
+         nvtxa__range_start_ns(ranges, declared) <= nvtxa__range_start_ns(ranges, row) &&
          nvtxa__range_end_ns(ranges, declared) >= nvtxa__range_end_ns(ranges, row);
 }
 
 /* ---- what is used ---- */
 
-nvtxa_status nvtxa__hierarchy_adopt(nvtxa_ranges *ranges, const uint32_t *parent, const char *file,
-                                    nvtxa_error **reterr) {
-  memcpy(ranges->parent, parent, ranges->count * sizeof *parent);
-  for (size_t row = 0; row < ranges->count; row++) {
-    bool root = parent[row] == NVTXA__NO_PARENT;
-    ranges->parent_id[row] = root ? 0 : ranges->range_id[parent[row]];
-  }
-  if (ranges->child_total_ns == NULL) {
+static nvtxa_status sum_overflows(const nvtxa_ranges *ranges, size_t row, const char *file,
+                                  nvtxa_error **reterr) {
+  return nvtxa__fail(reterr, NVTXA_ERROR_OVERFLOW, &(nvtxa__where){.file = file},
+                     "the children of range %lld take more than 64 bits of nanoseconds in sum",
+                     (long long)nvtxa__range_id(ranges, row));
+}
+
+nvtxa_status nvtxa__hierarchy_sum(nvtxa_ranges *ranges, const char *file, nvtxa_error **reterr) {
+  if (ranges->report != NVTXA_REPORT_PUSHPOP_TRACE) {
     return NVTXA_OK;
   }
-  memset(ranges->child_total_ns, 0, ranges->count * sizeof *ranges->child_total_ns);
-  for (size_t row = 0; row < ranges->count; row++) {
-    if (parent[row] != NVTXA__NO_PARENT &&
-        __builtin_add_overflow(ranges->child_total_ns[parent[row]], ranges->duration_ns[row],
-                               &ranges->child_total_ns[parent[row]])) {
-      return nvtxa__fail(reterr, NVTXA_ERROR_OVERFLOW, &(nvtxa__where){.file = file},
-                         "the children of range %lld take more than 64 bits of nanoseconds in sum",
-                         (long long)ranges->range_id[parent[row]]);
+  nvtxa_status status = NVTXA_OK;
+  int64_t *totals = nvtxa__alloc_zero(ranges->count + 1, sizeof *totals);
+  nvtxa__packed_free(&ranges->child_total_ns);
+  if (totals == NULL) {
+    return nvtxa__out_of_memory(reterr);
+  }
+  for (size_t row = 0; row < ranges->count && status == NVTXA_OK; row++) {
+    uint32_t parent = nvtxa__range_parent(ranges, row);
+    if (parent < ranges->count &&
+        __builtin_add_overflow(totals[parent], nvtxa__range_duration_ns(ranges, row),
+                               &totals[parent])) {
+      status = sum_overflows(ranges, parent, file, reterr);
     }
   }
-  return NVTXA_OK;
+  int result = 0;
+  for (size_t row = 0; row < ranges->count && status == NVTXA_OK && result == 0; row++) {
+    result = nvtxa__packed_add(&ranges->child_total_ns, totals[row]);
+  }
+  free(totals);
+  if (status == NVTXA_OK && (result != 0 || nvtxa__packed_finish(&ranges->child_total_ns) != 0)) {
+    status = nvtxa__out_of_memory(reterr);
+  }
+  return status;
 }
 
 static int warn(nvtxa_ranges *ranges, size_t wrong, size_t lacking) {
@@ -155,52 +167,52 @@ static int warn(nvtxa_ranges *ranges, size_t wrong, size_t lacking) {
   return 0;
 }
 
-/* Hold what was declared against `found`; adopt what was found where they differ. */
-static nvtxa_status check_declared(nvtxa_ranges *ranges, const uint32_t *found,
-                                   const int32_t *child_counts, const char *file,
-                                   nvtxa_error **reterr) {
+int nvtxa__hierarchy_find(const nvtxa_ranges *ranges, uint32_t *parent) {
+  nvtxa__intervals intervals = nvtxa__intervals_of(ranges);
+  bool *nested = nvtxa__alloc_zero(ranges->thread_count + 1, sizeof *nested);
+  uint32_t *order = NULL;
+  int result = nested == NULL ? -1 : nvtxa__order_intervals(&intervals, &order);
+  if (result == 0) {
+    result = nvtxa__find_parents(&intervals, order, parent, nested);
+  }
+  free(nested);
+  free(order);
+  return result;
+}
+
+/* With what was found from the times. */
+static nvtxa_status check(nvtxa_ranges *ranges, const uint32_t *parent, const uint32_t *found,
+                          const nvtxa__packed *child_counts, bool *ret_wrong,
+                          nvtxa_error **reterr) {
   size_t wrong = 0;
   declared_children children;
-  nvtxa_status status = refuse_cycles(ranges, file, reterr);
-  if (status != NVTXA_OK) {
-    return status;
-  }
   for (size_t row = 0; row < ranges->count; row++) {
-    wrong += !agrees(ranges, row, found[row]);
+    wrong += !agrees(ranges, row, parent[row], found[row]);
   }
-  if (check_children(ranges, found, child_counts, &children) != 0) {
+  if (check_children(ranges, parent, found, child_counts, &children) != 0) {
     return nvtxa__out_of_memory(reterr);
   }
   /* Wrong parents bring wrong totals with them: those ranges are counted once. */
   wrong = wrong > 0 ? wrong : children.wrong;
-  if (warn(ranges, wrong, children.lacking) != 0) {
-    return nvtxa__out_of_memory(reterr);
-  }
-  return wrong == 0 ? NVTXA_OK : nvtxa__hierarchy_adopt(ranges, found, file, reterr);
+  *ret_wrong = wrong > 0;
+  return warn(ranges, wrong, children.lacking) == 0 ? NVTXA_OK : nvtxa__out_of_memory(reterr);
 }
 
-static int find_parents(const nvtxa_ranges *ranges, uint32_t *parent) {
-  nvtxa__intervals intervals = nvtxa__intervals_of(ranges);
-  nvtxa__order order;
-  int result = nvtxa__order_intervals(&order, &intervals);
-  if (result == 0) {
-    result = nvtxa__find_parents(&intervals, &order, parent, NULL);
+nvtxa_status nvtxa__hierarchy_check(nvtxa_ranges *ranges, uint32_t *parent,
+                                    const nvtxa__packed *child_counts, const char *file,
+                                    bool *ret_adopted, nvtxa_error **reterr) {
+  nvtxa_status status = refuse_cycles(ranges, parent, file, reterr);
+  if (status != NVTXA_OK) {
+    return status;
   }
-  nvtxa__order_free(&order);
-  return result;
-}
-
-nvtxa_status nvtxa__hierarchy_set(nvtxa_ranges *ranges, nvtxa_hierarchy hierarchy,
-                                  const int32_t *child_counts, const char *file,
-                                  nvtxa_error **reterr) {
-  nvtxa_status status;
   uint32_t *found = nvtxa__alloc(ranges->count + 1, sizeof *found);
-  if (found == NULL || find_parents(ranges, found) != 0) {
+  if (found == NULL || nvtxa__hierarchy_find(ranges, found) != 0) {
     status = nvtxa__out_of_memory(reterr);
-  } else if (hierarchy == NVTXA_HIERARCHY_FROM_TIMES) {
-    status = nvtxa__hierarchy_adopt(ranges, found, file, reterr);
   } else {
-    status = check_declared(ranges, found, child_counts, file, reterr);
+    status = check(ranges, parent, found, child_counts, ret_adopted, reterr);
+  }
+  if (status == NVTXA_OK && *ret_adopted) {
+    memcpy(parent, found, ranges->count * sizeof *parent);
   }
   free(found);
   return status;

@@ -28,8 +28,6 @@ static const nvtxa__column call_columns[] = {
     [CALL_THREAD] = {"globalTid", false},
 };
 
-enum { NEIGHBOUR_BITS = 6 };
-
 /* What an operation is found by. */
 typedef struct key {
   int64_t correlation;
@@ -38,62 +36,40 @@ typedef struct key {
 
 typedef struct reading {
   nvtxa__launches *launches;
-  key *keys; /* by operation */
-  nvtxa__table table;
-  size_t operation_capacity;
-  size_t call_capacity;
+  /* The operations one by one, in the order of the rows; then, as those in `launches`, one for each
+   * key, sorted by it. */
+  size_t count;
+  nvtxa__packed correlation;
+  nvtxa__packed process; /* in `processes` */
+  nvtxa__packed start_ns;
+  nvtxa__packed duration_ns;
+  nvtxa__numbering processes;
+  size_t near; /* where the last key was found: calls and operations go in step */
 } reading;
 
-/* Correlation ids count up: neighbours shall lie side by side in the table, as they are looked up
- * one after the other. */
-static uint64_t hash_key(key k) {
-  uint64_t place = (uint64_t)k.correlation & ((1 << NEIGHBOUR_BITS) - 1);
-  k.correlation >>= NEIGHBOUR_BITS;
-  return nvtxa__hash(&k, sizeof k) << NEIGHBOUR_BITS | place;
+static int compare_keys(key a, key b) {
+  return a.correlation != b.correlation ? (a.correlation > b.correlation ? 1 : -1)
+                                        : (a.process > b.process) - (a.process < b.process);
 }
 
-static uint64_t hash_operation(const void *owner, uint32_t operation) {
-  return hash_key(((const reading *)owner)->keys[operation]);
-}
-
-/* The operation with a key; or NVTXA__NO_ITEM, and *slot is where it belongs. */
-static uint32_t find(const reading *r, key wanted, size_t *slot) {
-  uint32_t operation = nvtxa__table_first(&r->table, hash_key(wanted), slot);
-  while (operation != NVTXA__NO_ITEM && (r->keys[operation].correlation != wanted.correlation ||
-                                         r->keys[operation].process != wanted.process)) {
-    operation = nvtxa__table_next(&r->table, slot);
-  }
-  return operation;
+static key key_of(const reading *r, size_t i) {
+  return (key){nvtxa__packed_get(&r->correlation, i), nvtxa__packed_get(&r->process, i)};
 }
 
 /* ---- operations ---- */
 
-static int reserve_operations(reading *r, size_t needed) {
-  nvtxa__operations *operations = &r->launches->operations;
-  const nvtxa__column_room columns[] = {
-      {&r->keys, sizeof *r->keys},
-      {&operations->start_ns, sizeof *operations->start_ns},
-      {&operations->end_ns, sizeof *operations->end_ns},
-      {&operations->calls, sizeof *operations->calls},
-  };
-  if (nvtxa__table_reserve(&r->table, needed, hash_operation, r) != 0) {
-    return -1;
-  }
-  return nvtxa__reserve_columns(columns, NVTXA__COUNT(columns), &r->operation_capacity, needed);
-}
-
 static bool take_operation(void *user, nvtxa__row *row) {
   reading *r = user;
-  nvtxa__operations *operations = &r->launches->operations;
-  key wanted;
+  int64_t correlation;
+  int64_t process;
   bool has_correlation;
   bool has_process;
   int64_t start_ns;
   int64_t end_ns;
-  size_t slot;
+  uint32_t number;
   if (!nvtxa__row_time(row, OP_START, &start_ns) || !nvtxa__row_time(row, OP_END, &end_ns) ||
-      !nvtxa__row_integer_or_null(row, OP_CORRELATION, &has_correlation, &wanted.correlation) ||
-      !nvtxa__row_integer_or_null(row, OP_PROCESS, &has_process, &wanted.process)) {
+      !nvtxa__row_integer_or_null(row, OP_CORRELATION, &has_correlation, &correlation) ||
+      !nvtxa__row_integer_or_null(row, OP_PROCESS, &has_process, &process)) {
     return false;
   }
   if (end_ns < start_ns) {
@@ -102,42 +78,112 @@ static bool take_operation(void *user, nvtxa__row *row) {
   if (!has_correlation || !has_process) {
     return true; /* no call can have launched it */
   }
-  if (operations->count == NVTXA__MAX_ROWS) {
+  if (r->count == NVTXA__MAX_ROWS) {
     return nvtxa__row_limit(row, NVTXA__MAX_ROWS);
   }
-  if (reserve_operations(r, operations->count + 1) != 0) {
-    return nvtxa__row_out_of_memory(row);
-  }
-  uint32_t found = find(r, wanted, &slot);
-  if (found == NVTXA__NO_ITEM) {
-    found = (uint32_t)operations->count++;
-    r->keys[found] = wanted;
-    operations->start_ns[found] = start_ns;
-    operations->end_ns[found] = end_ns;
-    operations->calls[found] = 0;
-    nvtxa__table_put(&r->table, slot, found);
-    return true;
-  }
-  if (start_ns < operations->start_ns[found]) {
-    operations->start_ns[found] = start_ns;
-  }
-  if (end_ns > operations->end_ns[found]) {
-    operations->end_ns[found] = end_ns;
+  int result = nvtxa__number(&r->processes, process, &number);
+  result |= result == 0 ? nvtxa__packed_add(&r->process, number) : 0;
+  result |= nvtxa__packed_add(&r->correlation, correlation);
+  result |= nvtxa__packed_add(&r->start_ns, start_ns);
+  result |= nvtxa__packed_add(&r->duration_ns, end_ns - start_ns);
+  r->count++;
+  return result == 0 || nvtxa__row_out_of_memory(row);
+}
+
+static int finish_columns(reading *r) {
+  int result = nvtxa__packed_finish(&r->correlation);
+  result |= nvtxa__packed_finish(&r->process);
+  result |= nvtxa__packed_finish(&r->start_ns);
+  return result | nvtxa__packed_finish(&r->duration_ns);
+}
+
+static void free_columns(reading *r) {
+  nvtxa__packed_free(&r->correlation);
+  nvtxa__packed_free(&r->process);
+  nvtxa__packed_free(&r->start_ns);
+  nvtxa__packed_free(&r->duration_ns);
+}
+
+/* Of operations with one correlation id. */
+static int compare_processes(const void *a, const void *b, void *user) {
+  const reading *r = user;
+  uint32_t x = *(const uint32_t *)a;
+  uint32_t y = *(const uint32_t *)b;
+  int order = compare_keys(key_of(r, x), key_of(r, y));
+  return order != 0 ? order : (x > y) - (x < y);
+}
+
+/* Whether each operation has its key alone, and keys ascend. */
+static bool are_distinct(const reading *r) {
+  for (size_t i = 1; i < r->count; i++) {
+    if (compare_keys(key_of(r, i - 1), key_of(r, i)) >= 0) {
+      return false;
+    }
   }
   return true;
 }
 
+/* One operation for each key: from the first start to the last end. */
+static int merge(const reading *from, const uint32_t *order, reading *to) {
+  int result = 0;
+  for (size_t i = 0, next; i < from->count && result == 0; i = next) {
+    uint32_t item = nvtxa__ordered(order, i);
+    key own = key_of(from, item);
+    int64_t start_ns = INT64_MAX;
+    int64_t end_ns = INT64_MIN;
+    for (next = i; next < from->count; next++) {
+      item = nvtxa__ordered(order, next);
+      if (compare_keys(key_of(from, item), own) != 0) {
+        break;
+      }
+      int64_t begun_ns = nvtxa__packed_get(&from->start_ns, item);
+      int64_t ended_ns = begun_ns + nvtxa__packed_get(&from->duration_ns, item);
+      start_ns = begun_ns < start_ns ? begun_ns : start_ns;
+      end_ns = ended_ns > end_ns ? ended_ns : end_ns;
+    }
+    result = nvtxa__packed_add(&to->correlation, own.correlation);
+    result |= nvtxa__packed_add(&to->process, own.process);
+    result |= nvtxa__packed_add(&to->start_ns, start_ns);
+    result |= nvtxa__packed_add(&to->duration_ns, end_ns - start_ns);
+    to->count++;
+  }
+  return result | finish_columns(to);
+}
+
+static int sort_operations(reading *r) {
+  reading merged = {.launches = NULL};
+  uint32_t *order;
+  if (finish_columns(r) != 0) {
+    return -1;
+  }
+  if (are_distinct(r)) {
+    return 0;
+  }
+  int result = nvtxa__order_make(&order, r->count, &r->correlation, compare_processes, r);
+  if (result == 0) {
+    result = merge(r, order, &merged);
+  }
+  free(order);
+  free_columns(r);
+  r->count = merged.count;
+  r->correlation = merged.correlation;
+  r->process = merged.process;
+  r->start_ns = merged.start_ns;
+  r->duration_ns = merged.duration_ns;
+  return result;
+}
+
 /* ---- calls ---- */
 
-static int reserve_calls(reading *r, size_t needed) {
-  nvtxa__calls *calls = &r->launches->calls;
-  const nvtxa__column_room columns[] = {
-      {&calls->start_ns, sizeof *calls->start_ns},
-      {&calls->end_ns, sizeof *calls->end_ns},
-      {&calls->thread, sizeof *calls->thread},
-      {&calls->operation, sizeof *calls->operation},
-  };
-  return nvtxa__reserve_columns(columns, NVTXA__COUNT(columns), &r->call_capacity, needed);
+static bool is_below(const void *r, size_t operation, const void *wanted) {
+  return compare_keys(key_of(r, operation), *(const key *)wanted) < 0;
+}
+
+/* The operation with a key, or NVTXA__NO_ITEM. */
+static uint32_t find(reading *r, key wanted) {
+  r->near = nvtxa__search(r->count, r->near, is_below, r, &wanted);
+  return r->near < r->count && compare_keys(key_of(r, r->near), wanted) == 0 ? (uint32_t)r->near
+                                                                             : NVTXA__NO_ITEM;
 }
 
 static bool take_call(void *user, nvtxa__row *row) {
@@ -148,32 +194,44 @@ static bool take_call(void *user, nvtxa__row *row) {
   bool has_thread;
   key wanted;
   int64_t global_tid = 0;
-  size_t slot;
+  int64_t start_ns;
+  int64_t end_ns;
+  uint32_t thread;
   if (!nvtxa__row_integer_or_null(row, CALL_CORRELATION, &has_correlation, &wanted.correlation) ||
       !nvtxa__row_integer_or_null(row, CALL_THREAD, &has_thread, &global_tid)) {
     return false;
   }
-  wanted.process = NVTXA__GLOBAL_PID(global_tid);
-  uint32_t operation = has_correlation && has_thread ? find(r, wanted, &slot) : NVTXA__NO_ITEM;
+  if (!has_correlation || !has_thread) {
+    return true;
+  }
+  uint32_t process = nvtxa__number_of(&r->processes, NVTXA__GLOBAL_PID(global_tid));
+  wanted.process = process;
+  uint32_t operation = process == NVTXA__NO_ITEM ? NVTXA__NO_ITEM : find(r, wanted);
   if (operation == NVTXA__NO_ITEM) {
     return true;
   }
   if (calls->count == NVTXA__MAX_ROWS) {
     return nvtxa__row_limit(row, NVTXA__MAX_ROWS);
   }
-  if (reserve_calls(r, calls->count + 1) != 0 ||
-      nvtxa__number(&launches->threads, global_tid, &calls->thread[calls->count]) != 0) {
-    return nvtxa__row_out_of_memory(row);
-  }
-  calls->operation[calls->count] = operation;
-  if (!nvtxa__row_time(row, CALL_START, &calls->start_ns[calls->count]) ||
-      !nvtxa__row_time(row, CALL_END, &calls->end_ns[calls->count])) {
+  if (!nvtxa__row_time(row, CALL_START, &start_ns) || !nvtxa__row_time(row, CALL_END, &end_ns)) {
     return false;
   }
+  int result = nvtxa__number(&launches->threads, global_tid, &thread);
+  result |= result == 0 ? nvtxa__packed_add(&calls->thread, thread) : 0;
+  result |= nvtxa__packed_add(&calls->start_ns, start_ns);
+  result |= nvtxa__packed_add(&calls->duration_ns, end_ns - start_ns);
+  result |= nvtxa__packed_add(&calls->operation, operation);
   uint8_t *count = &launches->operations.calls[operation];
   *count = *count == 0 ? 1 : 2;
   calls->count++;
-  return true;
+  return result == 0 || nvtxa__row_out_of_memory(row);
+}
+
+static int finish_calls(nvtxa__calls *calls) {
+  int result = nvtxa__packed_finish(&calls->thread);
+  result |= nvtxa__packed_finish(&calls->start_ns);
+  result |= nvtxa__packed_finish(&calls->duration_ns);
+  return result | nvtxa__packed_finish(&calls->operation);
 }
 
 /* ---- the tables ---- */
@@ -185,10 +243,6 @@ static nvtxa_status read_operations(reading *r, nvtxa__database *database, const
   if (status != NVTXA_OK || !has) {
     return status;
   }
-  size_t more = nvtxa__database_rows_at_most(database, table);
-  if (reserve_operations(r, r->launches->operations.count + more) != 0) {
-    return nvtxa__out_of_memory(reterr);
-  }
   return nvtxa__database_scan(database, table, operation_columns, NVTXA__COUNT(operation_columns),
                               take_operation, r, reterr);
 }
@@ -199,12 +253,6 @@ static nvtxa_status read_calls(reading *r, nvtxa__database *database, nvtxa_erro
   if (status != NVTXA_OK || !has) {
     return status;
   }
-  /* As a rule an operation has one call, and most calls have none. */
-  size_t most = nvtxa__database_rows_at_most(database, call_table);
-  size_t operations = r->launches->operations.count;
-  if (reserve_calls(r, most < operations ? most : operations) != 0) {
-    return nvtxa__out_of_memory(reterr);
-  }
   return nvtxa__database_scan(database, call_table, call_columns, NVTXA__COUNT(call_columns),
                               take_call, r, reterr);
 }
@@ -212,26 +260,38 @@ static nvtxa_status read_calls(reading *r, nvtxa__database *database, nvtxa_erro
 nvtxa_status nvtxa__launches_read(nvtxa__launches *launches, nvtxa__database *database,
                                   nvtxa_error **reterr) {
   reading r = {.launches = launches};
+  nvtxa__operations *operations = &launches->operations;
   nvtxa_status status = NVTXA_OK;
   for (size_t i = 0; i < NVTXA__COUNT(operation_tables) && status == NVTXA_OK; i++) {
     status = read_operations(&r, database, operation_tables[i], reterr);
   }
-  if (status == NVTXA_OK && launches->operations.count > 0) {
+  if (status == NVTXA_OK) {
+    operations->calls = sort_operations(&r) == 0 ? nvtxa__alloc_zero(r.count + 1, 1) : NULL;
+    status = operations->calls != NULL ? NVTXA_OK : nvtxa__out_of_memory(reterr);
+  }
+  if (status == NVTXA_OK && r.count > 0) {
     status = read_calls(&r, database, reterr);
   }
-  free(r.keys);
-  nvtxa__table_free(&r.table);
+  if (status == NVTXA_OK && finish_calls(&launches->calls) != 0) {
+    status = nvtxa__out_of_memory(reterr);
+  }
+  if (status == NVTXA_OK) {
+    operations->count = r.count;
+    operations->start_ns = r.start_ns;
+    operations->duration_ns = r.duration_ns;
+    r.start_ns = (nvtxa__packed){0};
+    r.duration_ns = (nvtxa__packed){0};
+  }
+  free_columns(&r);
+  nvtxa__numbering_free(&r.processes);
   return status;
 }
 
 void nvtxa__launches_free(nvtxa__launches *launches) {
-  free(launches->operations.start_ns);
-  free(launches->operations.end_ns);
+  nvtxa__packed_free(&launches->operations.start_ns);
+  nvtxa__packed_free(&launches->operations.duration_ns);
   free(launches->operations.calls);
-  free(launches->calls.thread);
-  free(launches->calls.start_ns);
-  free(launches->calls.end_ns);
-  free(launches->calls.operation);
+  nvtxa__calls_free(&launches->calls);
   nvtxa__numbering_free(&launches->threads);
   *launches = (nvtxa__launches){0};
 }

@@ -12,14 +12,22 @@
 typedef struct nvtxa__intervals {
   size_t count;
   size_t thread_count;
-  const uint32_t *thread;
-  const int64_t *start_ns;
-  const int64_t *duration_ns; /* >= 0 */
-  const int64_t *id;          /* of equal intervals the one with the lower id is the outer */
+  const nvtxa__packed *thread;
+  const nvtxa__packed *start_ns;
+  const nvtxa__packed *duration_ns; /* >= 0 */
+  const nvtxa__packed *id;          /* of equal intervals the one with the lower id is the outer */
 } nvtxa__intervals;
 
+static inline int64_t nvtxa__interval_start_ns(const nvtxa__intervals *intervals, size_t i) {
+  return nvtxa__packed_get(intervals->start_ns, i);
+}
+
+static inline int64_t nvtxa__interval_duration_ns(const nvtxa__intervals *intervals, size_t i) {
+  return nvtxa__packed_get(intervals->duration_ns, i);
+}
+
 static inline int64_t nvtxa__interval_end_ns(const nvtxa__intervals *intervals, size_t i) {
-  return intervals->start_ns[i] + intervals->duration_ns[i];
+  return nvtxa__interval_start_ns(intervals, i) + nvtxa__interval_duration_ns(intervals, i);
 }
 
 nvtxa__intervals nvtxa__intervals_of(const nvtxa_ranges *ranges);
@@ -29,73 +37,108 @@ nvtxa__intervals nvtxa__intervals_of(const nvtxa_ranges *ranges);
 typedef int (*nvtxa__compare_fn)(const void *a, const void *b, void *user);
 
 /* Sort items, which are indexes of `keys`: by key, those of one key by `compare`. 0 or -1. */
-int nvtxa__sort_by_key(uint32_t *items, size_t count, const int64_t *keys,
+int nvtxa__sort_by_key(uint32_t *items, size_t count, const nvtxa__packed *keys,
                        nvtxa__compare_fn compare, void *user);
 
 /* How many of the sorted keys are below `key`. */
 size_t nvtxa__count_below(const int64_t *sorted, size_t count, int64_t key);
 
+/* An order of items: NULL where they are sorted as they stand. Else free() is due. */
+static inline uint32_t nvtxa__ordered(const uint32_t *order, size_t i) {
+  return order == NULL ? (uint32_t)i : order[i];
+}
+
+/* Sort items 0 to count - 1. 0 or -1; *ret_order is to be freed whatever comes of it. */
+int nvtxa__order_make(uint32_t **ret_order, size_t count, const nvtxa__packed *keys,
+                      nvtxa__compare_fn compare, void *user);
+
 /* Items of several threads, thread by thread. */
-typedef struct nvtxa__order {
+typedef struct nvtxa__shares {
   uint32_t *items; /* those of thread t from first[t] on, before first[t + 1] */
   size_t *first;
-} nvtxa__order;
+} nvtxa__shares;
 
-/* Deal `count` items out to their threads and sort each thread's. 0 or -1; nvtxa__order_free() is
- * due whatever comes of it. */
-int nvtxa__order_make(nvtxa__order *order, size_t count, const uint32_t *thread,
-                      size_t thread_count, const int64_t *keys, nvtxa__compare_fn compare,
-                      void *user);
-void nvtxa__order_free(nvtxa__order *order);
+/* Deal the items of those threads that are wanted out, each thread's in the order given. 0 or -1;
+ * nvtxa__shares_free() is due whatever comes of it. */
+int nvtxa__shares_make(nvtxa__shares *shares, size_t count, const uint32_t *order,
+                       const nvtxa__packed *thread, size_t thread_count, const bool *wanted);
+void nvtxa__shares_free(nvtxa__shares *shares);
 
 /* ---- nesting.c ---- */
 
-/* The intervals of each thread, outer before inner: by start, then the longer, then the lower id.
- */
-int nvtxa__order_intervals(nvtxa__order *order, const nvtxa__intervals *intervals);
+/* Outer before inner: by start, then the longer, then the lower id. As nvtxa__order_make(). */
+int nvtxa__order_intervals(const nvtxa__intervals *intervals, uint32_t **ret_order);
 
 /* The parent of each interval: the shortest of its thread that encloses it, or NVTXA__NO_PARENT.
  * `nested`, one entry a thread, gets whether its intervals nest: no two overlap without one
- * enclosing the other. NULL is allowed. 0 or -1. */
-int nvtxa__find_parents(const nvtxa__intervals *intervals, const nvtxa__order *order,
-                        uint32_t *parent, bool *nested);
+ * enclosing the other. 0 or -1. */
+int nvtxa__find_parents(const nvtxa__intervals *intervals, const uint32_t *order, uint32_t *parent,
+                        bool *nested);
+
+/* The open intervals of one thread, the innermost last. */
+typedef struct nvtxa__open_interval {
+  int64_t end_ns;
+  uint32_t item;
+} nvtxa__open_interval;
+
+typedef struct nvtxa__stack {
+  nvtxa__open_interval *items;
+  size_t depth;
+  size_t capacity;
+} nvtxa__stack;
+
+int nvtxa__stack_push(nvtxa__stack *stack, uint32_t item, int64_t end_ns); /* 0 or -1 */
+void nvtxa__stacks_free(nvtxa__stack *stacks, size_t count);
 
 /* ---- projection.c ---- */
 
 /* What one correlation id of one process did on the GPU. */
 typedef struct nvtxa__operations {
   size_t count;
-  int64_t *start_ns; /* first start */
-  int64_t *end_ns;   /* last end */
-  uint8_t *calls;    /* how many calls have the id: 0, 1, or 2 for more */
+  nvtxa__packed start_ns;    /* first start */
+  nvtxa__packed duration_ns; /* from there to the last end */
+  uint8_t *calls;            /* how many calls have the id: 0, 1, or 2 for more */
 } nvtxa__operations;
+
+static inline int64_t nvtxa__operation_end_ns(const nvtxa__operations *operations, size_t i) {
+  return nvtxa__packed_get(&operations->start_ns, i) +
+         nvtxa__packed_get(&operations->duration_ns, i);
+}
 
 /* Calls that launched something. */
 typedef struct nvtxa__calls {
   size_t count;
   size_t thread_count; /* they number their threads themselves */
-  uint32_t *thread;
-  int64_t *start_ns;
-  int64_t *end_ns;
-  uint32_t *operation;
+  nvtxa__packed thread;
+  nvtxa__packed start_ns;
+  nvtxa__packed duration_ns; /* as recorded: may be negative */
+  nvtxa__packed operation;
 } nvtxa__calls;
 
-/* By interval: the span of what the calls inside it launched. */
+void nvtxa__calls_free(nvtxa__calls *calls);
+
+/* By interval: what the calls inside it launched. */
 typedef struct nvtxa__projection {
-  int64_t *start_ns;
-  int64_t *end_ns;
-  uint32_t *operations; /* distinct correlation ids; 0: none, and the rest does not count */
+  uint32_t *first; /* the operation that started first */
+  uint32_t *last;  /* and the one that ended last */
+  uint32_t *count; /* of distinct correlation ids; 0: none, and the rest does not count */
   /* What calls launched that no interval encloses. */
   nvtxa__unattributed outside; /* without the thread */
   size_t outside_call;         /* the one that started it first */
 } nvtxa__projection;
 
-/* `parent` and `nested` as nvtxa__find_parents() gave them; `call_thread` holds by thread of the
- * intervals the calls' number for it, or NVTXA__NO_ITEM. 0 or -1; nvtxa__projection_free() is due
- * whatever comes of it. */
-int nvtxa__project(nvtxa__projection *projection, const nvtxa__intervals *intervals,
-                   const nvtxa__order *order, const uint32_t *parent, const bool *nested,
-                   const uint32_t *call_thread, const nvtxa__calls *calls,
+/* How the intervals lie. */
+typedef struct nvtxa__nesting {
+  nvtxa__intervals intervals;
+  uint32_t *order;     /* outer before inner */
+  nvtxa__packed above; /* the parents */
+  bool *nested;        /* by thread */
+} nvtxa__nesting;
+
+/* `lane` holds by thread of the calls the intervals' number for it, or NVTXA__NO_ITEM. 0 or -1;
+ * nvtxa__projection_free() is due whatever comes of it. */
+int nvtxa__project(nvtxa__projection *projection, const nvtxa__nesting *nesting,
+                   const uint32_t *lane, const nvtxa__calls *calls,
                    const nvtxa__operations *operations);
 void nvtxa__projection_free(nvtxa__projection *projection);
 

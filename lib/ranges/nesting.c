@@ -14,10 +14,10 @@ nvtxa__intervals nvtxa__intervals_of(const nvtxa_ranges *ranges) {
   return (nvtxa__intervals){
       .count = ranges->count,
       .thread_count = ranges->thread_count,
-      .thread = ranges->thread,
-      .start_ns = ranges->start_ns,
-      .duration_ns = ranges->duration_ns,
-      .id = ranges->range_id,
+      .thread = &ranges->thread,
+      .start_ns = &ranges->start_ns,
+      .duration_ns = &ranges->duration_ns,
+      .id = &ranges->range_id,
   };
 }
 
@@ -28,68 +28,109 @@ static int compare_intervals(const void *a, const void *b, void *user) {
   const nvtxa__intervals *intervals = user;
   uint32_t x = *(const uint32_t *)a;
   uint32_t y = *(const uint32_t *)b;
-  if (intervals->duration_ns[x] != intervals->duration_ns[y]) {
-    return intervals->duration_ns[x] > intervals->duration_ns[y] ? -1 : 1;
+  int64_t x_ns = nvtxa__interval_duration_ns(intervals, x);
+  int64_t y_ns = nvtxa__interval_duration_ns(intervals, y);
+  if (x_ns != y_ns) {
+    return x_ns > y_ns ? -1 : 1;
   }
-  return (intervals->id[x] > intervals->id[y]) - (intervals->id[x] < intervals->id[y]);
+  int64_t x_id = nvtxa__packed_get(intervals->id, x);
+  int64_t y_id = nvtxa__packed_get(intervals->id, y);
+  return (x_id > y_id) - (x_id < y_id);
 }
 
-int nvtxa__order_intervals(nvtxa__order *order, const nvtxa__intervals *intervals) {
-  return nvtxa__order_make(order, intervals->count, intervals->thread, intervals->thread_count,
-                           intervals->start_ns, compare_intervals, (void *)intervals);
+int nvtxa__order_intervals(const nvtxa__intervals *intervals, uint32_t **ret_order) {
+  return nvtxa__order_make(ret_order, intervals->count, intervals->start_ns, compare_intervals,
+                           (void *)intervals);
+}
+
+int nvtxa__stack_push(nvtxa__stack *stack, uint32_t item, int64_t end_ns) {
+  if (nvtxa__reserve(&stack->items, &stack->capacity, stack->depth + 1, sizeof *stack->items) !=
+      0) {
+    return -1;
+  }
+  stack->items[stack->depth++] = (nvtxa__open_interval){end_ns, item};
+  return 0;
+}
+
+void nvtxa__stacks_free(nvtxa__stack *stacks, size_t count) {
+  for (size_t t = 0; stacks != NULL && t < count; t++) {
+    free(stacks[t].items);
+  }
+  free(stacks);
 }
 
 /* ---- intervals that nest: a stack ---- */
 
-typedef struct sweep {
-  const nvtxa__intervals *intervals;
-  const uint32_t *order; /* the intervals of one thread, outer before inner */
-  size_t count;
-  uint32_t *parent; /* by interval: what is found */
-  uint32_t *work;   /* room for `count` of them */
-} sweep;
-
 static bool shorter(const nvtxa__intervals *intervals, uint32_t a, uint32_t b) {
-  return b == NVTXA__NO_PARENT || intervals->duration_ns[a] < intervals->duration_ns[b];
+  return b == NVTXA__NO_PARENT ||
+         nvtxa__interval_duration_ns(intervals, a) < nvtxa__interval_duration_ns(intervals, b);
 }
 
-/* False where two intervals overlap without nesting; what was found then is not to be used. */
-static bool sweep_nested(const sweep *s) {
-  const nvtxa__intervals *intervals = s->intervals;
-  uint32_t *stack = s->work;
-  size_t depth = 0;
-  /* A range of no length encloses nothing but may lie on the border of two: the shortest of those
-   * that ended just where the present range starts. */
-  uint32_t touching = NVTXA__NO_PARENT;
-  for (size_t i = 0; i < s->count; i++) {
-    uint32_t item = s->order[i];
-    int64_t start_ns = intervals->start_ns[item];
-    int64_t end_ns = nvtxa__interval_end_ns(intervals, item);
-    if (touching != NVTXA__NO_PARENT && nvtxa__interval_end_ns(intervals, touching) != start_ns) {
-      touching = NVTXA__NO_PARENT;
-    }
-    while (depth > 0 && nvtxa__interval_end_ns(intervals, stack[depth - 1]) < end_ns) {
-      uint32_t ended = stack[--depth];
-      int64_t ended_ns = nvtxa__interval_end_ns(intervals, ended);
-      if (ended_ns > start_ns) {
-        return false;
-      }
-      if (ended_ns == start_ns && shorter(intervals, ended, touching)) {
-        touching = ended;
-      }
-    }
-    uint32_t parent = depth > 0 ? stack[depth - 1] : NVTXA__NO_PARENT;
-    if (end_ns == start_ns && touching != NVTXA__NO_PARENT &&
-        shorter(intervals, touching, parent)) {
-      parent = touching;
-    }
-    s->parent[item] = parent;
-    stack[depth++] = item;
+/* Take the next interval of a thread and find its parent. *nests becomes false where it overlaps
+ * another without nesting; what was found for the thread is then not to be used. A range of no
+ * length encloses nothing but may lie on the border of two: `touching` is the shortest of those
+ * that ended just where the present range starts. 0 or -1. */
+static int enter(const nvtxa__intervals *intervals, nvtxa__stack *stack, uint32_t *touching,
+                 bool *nests, uint32_t item, uint32_t *ret_parent) {
+  int64_t start_ns = nvtxa__interval_start_ns(intervals, item);
+  int64_t end_ns = start_ns + nvtxa__interval_duration_ns(intervals, item);
+  if (*touching != NVTXA__NO_PARENT && nvtxa__interval_end_ns(intervals, *touching) != start_ns) {
+    *touching = NVTXA__NO_PARENT;
   }
-  return true;
+  while (stack->depth > 0 && stack->items[stack->depth - 1].end_ns < end_ns) {
+    nvtxa__open_interval ended = stack->items[--stack->depth];
+    if (ended.end_ns > start_ns) {
+      *nests = false;
+      return 0;
+    }
+    if (ended.end_ns == start_ns && shorter(intervals, ended.item, *touching)) {
+      *touching = ended.item;
+    }
+  }
+  uint32_t parent = stack->depth > 0 ? stack->items[stack->depth - 1].item : NVTXA__NO_PARENT;
+  if (end_ns == start_ns && *touching != NVTXA__NO_PARENT &&
+      shorter(intervals, *touching, parent)) {
+    parent = *touching;
+  }
+  *ret_parent = parent;
+  return nvtxa__stack_push(stack, item, end_ns);
+}
+
+static int sweep_nested(const nvtxa__intervals *intervals, const uint32_t *order, uint32_t *parent,
+                        bool *nested) {
+  int result = -1;
+  nvtxa__stack *stacks = nvtxa__alloc_zero(intervals->thread_count + 1, sizeof *stacks);
+  uint32_t *touching = nvtxa__alloc(intervals->thread_count + 1, sizeof *touching);
+  if (stacks == NULL || touching == NULL) {
+    goto out;
+  }
+  for (size_t t = 0; t < intervals->thread_count; t++) {
+    touching[t] = NVTXA__NO_PARENT;
+    nested[t] = true;
+  }
+  result = 0;
+  for (size_t i = 0; i < intervals->count && result == 0; i++) {
+    uint32_t item = nvtxa__ordered(order, i);
+    size_t t = (size_t)nvtxa__packed_get(intervals->thread, item);
+    if (nested[t]) {
+      result = enter(intervals, &stacks[t], &touching[t], &nested[t], item, &parent[item]);
+    }
+  }
+out:
+  nvtxa__stacks_free(stacks, intervals->thread_count);
+  free(touching);
+  return result;
 }
 
 /* ---- intervals that overlap: the shortest of those that began before and end after ---- */
+
+/* Those of one thread. */
+typedef struct sweep {
+  const nvtxa__intervals *intervals;
+  const uint32_t *order; /* outer before inner */
+  size_t count;
+  uint32_t *parent; /* by interval: what is found */
+} sweep;
 
 /* Whether the range at position `a` of the order is a closer parent than the one at `b`: it is
  * shorter or, of ranges of one length, comes later. */
@@ -97,8 +138,8 @@ static bool closer(const sweep *s, uint32_t a, uint32_t b) {
   if (b == NVTXA__NO_PARENT || a == NVTXA__NO_PARENT) {
     return b == NVTXA__NO_PARENT;
   }
-  int64_t a_ns = s->intervals->duration_ns[s->order[a]];
-  int64_t b_ns = s->intervals->duration_ns[s->order[b]];
+  int64_t a_ns = nvtxa__interval_duration_ns(s->intervals, s->order[a]);
+  int64_t b_ns = nvtxa__interval_duration_ns(s->intervals, s->order[b]);
   return a_ns != b_ns ? a_ns < b_ns : a > b;
 }
 
@@ -107,8 +148,10 @@ static bool closer(const sweep *s, uint32_t a, uint32_t b) {
  * the tree began before the present one. */
 static int sweep_overlapping(const sweep *s) {
   int64_t *ends = nvtxa__alloc(s->count, sizeof *ends);
-  uint32_t *tree = s->work; /* node i, from 1, at i - 1 */
-  if (ends == NULL) {
+  uint32_t *tree = nvtxa__alloc(s->count, sizeof *tree); /* node i, from 1, at i - 1 */
+  if (ends == NULL || tree == NULL) {
+    free(ends);
+    free(tree);
     return -1;
   }
   for (size_t i = 0; i < s->count; i++) {
@@ -130,26 +173,37 @@ static int sweep_overlapping(const sweep *s) {
     }
   }
   free(ends);
+  free(tree);
   return 0;
 }
 
 /* ---- all threads ---- */
 
-int nvtxa__find_parents(const nvtxa__intervals *intervals, const nvtxa__order *order,
-                        uint32_t *parent, bool *nested) {
-  int result = 0;
-  uint32_t *work = nvtxa__alloc(intervals->count + 1, sizeof *work);
-  for (size_t t = 0; t < intervals->thread_count && result == 0 && work != NULL; t++) {
-    size_t first = order->first[t];
-    sweep thread = {intervals, order->items + first, order->first[t + 1] - first, parent, work};
-    bool nests = sweep_nested(&thread);
-    if (!nests) {
-      result = sweep_overlapping(&thread);
-    }
-    if (nested != NULL) {
-      nested[t] = nests;
-    }
+int nvtxa__find_parents(const nvtxa__intervals *intervals, const uint32_t *order, uint32_t *parent,
+                        bool *nested) {
+  size_t overlapping = 0;
+  nvtxa__shares shares = {NULL, NULL};
+  if (sweep_nested(intervals, order, parent, nested) != 0) {
+    return -1;
   }
-  free(work);
-  return work == NULL ? -1 : result;
+  bool *wanted = nvtxa__alloc(intervals->thread_count + 1, sizeof *wanted);
+  if (wanted == NULL) {
+    return -1;
+  }
+  for (size_t t = 0; t < intervals->thread_count; t++) {
+    wanted[t] = !nested[t];
+    overlapping += wanted[t];
+  }
+  int result = overlapping == 0
+                   ? 0
+                   : nvtxa__shares_make(&shares, intervals->count, order, intervals->thread,
+                                        intervals->thread_count, wanted);
+  for (size_t t = 0; t < intervals->thread_count && result == 0 && overlapping > 0; t++) {
+    size_t first = shares.first[t];
+    sweep thread = {intervals, shares.items + first, shares.first[t + 1] - first, parent};
+    result = wanted[t] ? sweep_overlapping(&thread) : 0;
+  }
+  nvtxa__shares_free(&shares);
+  free(wanted);
+  return result;
 }

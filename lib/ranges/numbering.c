@@ -41,7 +41,10 @@ int nvtxa__number(nvtxa__numbering *numbering, int64_t id, uint32_t *ret) {
 
 uint32_t nvtxa__number_of(nvtxa__numbering *numbering, int64_t id) {
   size_t slot;
-  return numbering->count == 0 ? NVTXA__NO_ITEM : find_number(numbering, id, &slot);
+  if (numbering->count == 0 || numbering->ids[numbering->last] == id) {
+    return numbering->count == 0 ? NVTXA__NO_ITEM : numbering->last;
+  }
+  return find_number(numbering, id, &slot);
 }
 
 void nvtxa__numbering_free(nvtxa__numbering *numbering) {

@@ -11,13 +11,13 @@
 enum { DIGIT_BITS = 11, BUCKETS = 1 << DIGIT_BITS };
 
 /* Stable. False where it takes too many moves; the items are then in some order. */
-static bool insertion_sort(uint32_t *items, size_t count, const int64_t *keys) {
+static bool insertion_sort(uint32_t *items, size_t count, const nvtxa__packed *keys) {
   size_t moves = 8 * count;
   for (size_t i = 1; i < count; i++) {
     uint32_t item = items[i];
-    int64_t key = keys[item];
+    int64_t key = nvtxa__packed_get(keys, item);
     size_t at = i;
-    while (at > 0 && keys[items[at - 1]] > key && moves > 0) {
+    while (at > 0 && nvtxa__packed_get(keys, items[at - 1]) > key && moves > 0) {
       items[at] = items[at - 1];
       at--;
       moves--;
@@ -31,19 +31,25 @@ static bool insertion_sort(uint32_t *items, size_t count, const int64_t *keys) {
 }
 
 /* The keys' distances from the lowest, and the highest of them. */
-static uint64_t span_of(const uint32_t *items, size_t count, const int64_t *keys, int64_t *lowest) {
-  int64_t highest = keys[items[0]];
+static uint64_t span_of(const uint32_t *items, size_t count, const nvtxa__packed *keys,
+                        int64_t *lowest) {
+  int64_t highest = nvtxa__packed_get(keys, items[0]);
   *lowest = highest;
   for (size_t i = 1; i < count; i++) {
-    int64_t key = keys[items[i]];
+    int64_t key = nvtxa__packed_get(keys, items[i]);
     *lowest = key < *lowest ? key : *lowest;
     highest = key > highest ? key : highest;
   }
   return (uint64_t)highest - (uint64_t)*lowest;
 }
 
+static size_t bucket_of(const nvtxa__packed *keys, uint32_t item, int64_t lowest, unsigned shift) {
+  uint64_t distance = (uint64_t)nvtxa__packed_get(keys, item) - (uint64_t)lowest;
+  return distance >> shift & (BUCKETS - 1);
+}
+
 /* Stable, digit by digit from the lowest. 0 or -1. */
-static int radix_sort(uint32_t *items, size_t count, const int64_t *keys) {
+static int radix_sort(uint32_t *items, size_t count, const nvtxa__packed *keys) {
   int64_t lowest;
   uint64_t span = span_of(items, count, keys, &lowest);
   uint32_t *other = nvtxa__alloc(count, sizeof *other);
@@ -55,7 +61,7 @@ static int radix_sort(uint32_t *items, size_t count, const int64_t *keys) {
     size_t before = 0;
     memset(first, 0, BUCKETS * sizeof *first);
     for (size_t i = 0; i < count; i++) {
-      first[((uint64_t)keys[from[i]] - (uint64_t)lowest) >> shift & (BUCKETS - 1)]++;
+      first[bucket_of(keys, from[i], lowest, shift)]++;
     }
     for (size_t b = 0; b < BUCKETS; b++) {
       size_t here = first[b];
@@ -63,7 +69,7 @@ static int radix_sort(uint32_t *items, size_t count, const int64_t *keys) {
       before += here;
     }
     for (size_t i = 0; i < count; i++) {
-      to[first[((uint64_t)keys[from[i]] - (uint64_t)lowest) >> shift & (BUCKETS - 1)]++] = from[i];
+      to[first[bucket_of(keys, from[i], lowest, shift)]++] = from[i];
     }
     uint32_t *swap = from;
     from = to;
@@ -77,14 +83,15 @@ static int radix_sort(uint32_t *items, size_t count, const int64_t *keys) {
   return result;
 }
 
-int nvtxa__sort_by_key(uint32_t *items, size_t count, const int64_t *keys,
+int nvtxa__sort_by_key(uint32_t *items, size_t count, const nvtxa__packed *keys,
                        nvtxa__compare_fn compare, void *user) {
   if (!insertion_sort(items, count, keys) && radix_sort(items, count, keys) != 0) {
     return -1;
   }
   for (size_t first = 0, last; first < count; first = last) {
     bool sorted = true;
-    for (last = first + 1; last < count && keys[items[last]] == keys[items[first]]; last++) {
+    int64_t key = nvtxa__packed_get(keys, items[first]);
+    for (last = first + 1; last < count && nvtxa__packed_get(keys, items[last]) == key; last++) {
       sorted = sorted && compare(&items[last - 1], &items[last], user) <= 0;
     }
     if (!sorted) {
@@ -108,40 +115,66 @@ size_t nvtxa__count_below(const int64_t *sorted, size_t count, int64_t key) {
   return low;
 }
 
-/* ---- items of several threads ---- */
+/* ---- orders ---- */
 
-void nvtxa__order_free(nvtxa__order *order) {
-  free(order->items);
-  free(order->first);
-  *order = (nvtxa__order){NULL, NULL};
+int nvtxa__order_make(uint32_t **ret_order, size_t count, const nvtxa__packed *keys,
+                      nvtxa__compare_fn compare, void *user) {
+  bool sorted = true;
+  *ret_order = NULL;
+  for (size_t i = 1; i < count && sorted; i++) {
+    int64_t before = nvtxa__packed_get(keys, i - 1);
+    int64_t key = nvtxa__packed_get(keys, i);
+    uint32_t pair[2] = {(uint32_t)(i - 1), (uint32_t)i};
+    sorted = before < key || (before == key && compare(&pair[0], &pair[1], user) <= 0);
+  }
+  if (sorted) {
+    return 0;
+  }
+  uint32_t *order = nvtxa__alloc(count, sizeof *order);
+  if (order == NULL) {
+    return -1;
+  }
+  for (size_t i = 0; i < count; i++) {
+    order[i] = (uint32_t)i;
+  }
+  *ret_order = order;
+  return nvtxa__sort_by_key(order, count, keys, compare, user);
 }
 
-int nvtxa__order_make(nvtxa__order *order, size_t count, const uint32_t *thread,
-                      size_t thread_count, const int64_t *keys, nvtxa__compare_fn compare,
-                      void *user) {
-  *order = (nvtxa__order){
-      .items = nvtxa__alloc(count + 1, sizeof *order->items),
-      .first = nvtxa__alloc_zero(thread_count + 2, sizeof *order->first),
-  };
-  if (order->items == NULL || order->first == NULL) {
+/* ---- items of several threads ---- */
+
+void nvtxa__shares_free(nvtxa__shares *shares) {
+  free(shares->items);
+  free(shares->first);
+  *shares = (nvtxa__shares){NULL, NULL};
+}
+
+int nvtxa__shares_make(nvtxa__shares *shares, size_t count, const uint32_t *order,
+                       const nvtxa__packed *thread, size_t thread_count, const bool *wanted) {
+  size_t *first = nvtxa__alloc_zero(thread_count + 2, sizeof *first);
+  *shares = (nvtxa__shares){NULL, first};
+  if (first == NULL) {
     return -1;
   }
   /* Counted two places on, summed up, and then advanced while they are dealt out: at last first[t]
    * is where thread t begins. */
-  size_t *first = order->first;
   for (size_t i = 0; i < count; i++) {
-    first[thread[i] + 2]++;
+    size_t t = (size_t)nvtxa__packed_get(thread, i);
+    first[t + 2] += wanted[t];
   }
-  for (size_t t = 2; t <= thread_count; t++) {
+  for (size_t t = 2; t <= thread_count + 1; t++) {
     first[t] += first[t - 1];
   }
+  shares->items = nvtxa__alloc(first[thread_count + 1] + 1, sizeof *shares->items);
+  if (shares->items == NULL) {
+    return -1;
+  }
   for (size_t i = 0; i < count; i++) {
-    order->items[first[thread[i] + 1]++] = (uint32_t)i;
+    uint32_t item = nvtxa__ordered(order, i);
+    size_t t = (size_t)nvtxa__packed_get(thread, item);
+    if (wanted[t]) {
+      shares->items[first[t + 1]++] = item;
+    }
   }
-  int result = 0;
-  for (size_t t = 0; t < thread_count && result == 0; t++) {
-    result =
-        nvtxa__sort_by_key(order->items + first[t], first[t + 1] - first[t], keys, compare, user);
-  }
-  return result;
+  return 0;
 }

@@ -14,61 +14,93 @@
 
 /* What a set of operations amounts to. */
 typedef struct sum {
-  int64_t start_ns;
-  int64_t end_ns;
-  int64_t count; /* 0: the rest does not count */
+  uint32_t first; /* the operation that started first; NVTXA__NO_ITEM: there is none */
+  uint32_t last;  /* and the one that ended last */
+  int64_t count;
 } sum;
 
 typedef struct work {
-  const nvtxa__intervals *intervals;
+  const nvtxa__nesting *nesting;
   const nvtxa__calls *calls;
   const nvtxa__operations *operations;
-  const uint32_t *parent;
-  const bool *nested;
-  const uint32_t *call_thread;
+  const uint32_t *lane; /* by thread of the calls: the intervals' */
   nvtxa__projection *projection;
-  uint8_t *outside; /* by operation: whether it was counted outside; made when needed */
+  uint32_t *call_order; /* by start */
+  bool *simple_lane;    /* by thread of the intervals: whether a stack will do */
+  uint8_t *outside;     /* by operation: whether it was counted outside; made when needed */
 } work;
 
-/* One thread of it. */
-typedef struct share {
-  const uint32_t *intervals; /* outer before inner */
-  size_t interval_count;
-  const uint32_t *calls; /* by start */
-  size_t call_count;
-} share;
+void nvtxa__calls_free(nvtxa__calls *calls) {
+  nvtxa__packed_free(&calls->thread);
+  nvtxa__packed_free(&calls->start_ns);
+  nvtxa__packed_free(&calls->duration_ns);
+  nvtxa__packed_free(&calls->operation);
+  *calls = (nvtxa__calls){0};
+}
 
 void nvtxa__projection_free(nvtxa__projection *projection) {
-  free(projection->start_ns);
-  free(projection->end_ns);
-  free(projection->operations);
+  free(projection->first);
+  free(projection->last);
+  free(projection->count);
   *projection = (nvtxa__projection){0};
 }
 
-static void widen(int64_t *start_ns, int64_t *end_ns, bool first, int64_t more_start_ns,
-                  int64_t more_end_ns) {
-  *start_ns = first || more_start_ns < *start_ns ? more_start_ns : *start_ns;
-  *end_ns = first || more_end_ns > *end_ns ? more_end_ns : *end_ns;
+static int64_t operation_start_ns(const work *job, uint32_t operation) {
+  return nvtxa__packed_get(&job->operations->start_ns, operation);
 }
 
-static void add_to_interval(nvtxa__projection *p, uint32_t interval, const sum *more) {
-  if (more->count > 0) {
-    widen(&p->start_ns[interval], &p->end_ns[interval], p->operations[interval] == 0,
-          more->start_ns, more->end_ns);
-    p->operations[interval] += (uint32_t)more->count;
+static int64_t operation_end_ns(const work *job, uint32_t operation) {
+  return nvtxa__operation_end_ns(job->operations, operation);
+}
+
+static int64_t call_start_ns(const work *job, uint32_t call) {
+  return nvtxa__packed_get(&job->calls->start_ns, call);
+}
+
+static int64_t call_end_ns(const work *job, uint32_t call) {
+  return call_start_ns(job, call) + nvtxa__packed_get(&job->calls->duration_ns, call);
+}
+
+static uint32_t call_operation(const work *job, uint32_t call) {
+  return (uint32_t)nvtxa__packed_get(&job->calls->operation, call);
+}
+
+static size_t call_thread(const work *job, uint32_t call) {
+  return (size_t)nvtxa__packed_get(&job->calls->thread, call);
+}
+
+/* Take the operations `first` to `last` into a span. */
+static void widen(const work *job, uint32_t *span_first, uint32_t *span_last, uint32_t first,
+                  uint32_t last) {
+  if (*span_first == NVTXA__NO_ITEM ||
+      operation_start_ns(job, first) < operation_start_ns(job, *span_first)) {
+    *span_first = first;
+  }
+  if (*span_last == NVTXA__NO_ITEM ||
+      operation_end_ns(job, last) > operation_end_ns(job, *span_last)) {
+    *span_last = last;
+  }
+}
+
+static void add_to_interval(const work *job, uint32_t interval, sum more) {
+  nvtxa__projection *p = job->projection;
+  if (more.count > 0) {
+    widen(job, &p->first[interval], &p->last[interval], more.first, more.last);
+    p->count[interval] += (uint32_t)more.count;
   }
 }
 
 static sum sum_of_call(const work *job, uint32_t call) {
-  uint32_t operation = job->calls->operation[call];
-  return (sum){job->operations->start_ns[operation], job->operations->end_ns[operation], 1};
+  uint32_t operation = call_operation(job, call);
+  return (sum){operation, operation, 1};
 }
 
 /* A call that no interval encloses. Its operation counts once, whatever calls it has. */
 static int add_outside(work *job, uint32_t call) {
   nvtxa__unattributed *outside = &job->projection->outside;
-  uint32_t operation = job->calls->operation[call];
-  sum more = sum_of_call(job, call);
+  uint32_t operation = call_operation(job, call);
+  int64_t start_ns = operation_start_ns(job, operation);
+  int64_t end_ns = operation_end_ns(job, operation);
   if (job->operations->calls[operation] > 1) {
     if (job->outside == NULL) {
       job->outside = nvtxa__alloc_zero(job->operations->count, 1);
@@ -81,10 +113,12 @@ static int add_outside(work *job, uint32_t call) {
     }
     job->outside[operation] = 1;
   }
-  if (outside->operations == 0 || more.start_ns < outside->start_ns) {
+  bool first = outside->operations == 0;
+  if (first || start_ns < outside->start_ns) {
+    outside->start_ns = start_ns;
     job->projection->outside_call = call;
   }
-  widen(&outside->start_ns, &outside->end_ns, outside->operations == 0, more.start_ns, more.end_ns);
+  outside->end_ns = first || end_ns > outside->end_ns ? end_ns : outside->end_ns;
   outside->operations++;
   return 0;
 }
@@ -93,63 +127,103 @@ static int add_outside(work *job, uint32_t call) {
 
 /* The innermost interval of the stack that ends no earlier than `end_ns`. The ends only grow
  * towards the bottom. */
-static uint32_t innermost(const nvtxa__intervals *intervals, const uint32_t *stack, size_t depth,
-                          int64_t end_ns) {
+static uint32_t innermost(const nvtxa__stack *stack, int64_t end_ns) {
   size_t low = 0;
-  size_t high = depth;
-  if (depth > 0 && nvtxa__interval_end_ns(intervals, stack[depth - 1]) >= end_ns) {
-    return stack[depth - 1];
+  size_t high = stack->depth;
+  if (high > 0 && stack->items[high - 1].end_ns >= end_ns) {
+    return stack->items[high - 1].item;
   }
   while (low < high) {
     size_t middle = low + (high - low) / 2;
-    if (nvtxa__interval_end_ns(intervals, stack[middle]) >= end_ns) {
+    if (stack->items[middle].end_ns >= end_ns) {
       low = middle + 1;
     } else {
       high = middle;
     }
   }
-  return low == 0 ? NVTXA__NO_PARENT : stack[low - 1];
+  return low == 0 ? NVTXA__NO_PARENT : stack->items[low - 1].item;
 }
 
-/* `stack` has room for the lane's intervals. */
-static int project_nested(work *job, const share *lane, uint32_t *stack) {
-  const nvtxa__intervals *intervals = job->intervals;
-  const nvtxa__calls *calls = job->calls;
-  nvtxa__projection *p = job->projection;
-  size_t depth = 0;
-  size_t next = 0;
-  for (size_t i = 0; i < lane->call_count; i++) {
-    uint32_t call = lane->calls[i];
-    while (next < lane->interval_count &&
-           intervals->start_ns[lane->intervals[next]] <= calls->start_ns[call]) {
-      uint32_t interval = lane->intervals[next++];
-      int64_t end_ns = nvtxa__interval_end_ns(intervals, interval);
-      while (depth > 0 && nvtxa__interval_end_ns(intervals, stack[depth - 1]) < end_ns) {
-        depth--;
-      }
-      stack[depth++] = interval;
-    }
-    uint32_t interval = innermost(intervals, stack, depth, calls->end_ns[call]);
-    if (interval != NVTXA__NO_PARENT) {
-      sum more = sum_of_call(job, call);
-      add_to_interval(p, interval, &more);
-    } else if (add_outside(job, call) != 0) {
-      return -1;
-    }
+static int enter(const work *job, nvtxa__stack *stacks, uint32_t interval) {
+  const nvtxa__intervals *intervals = &job->nesting->intervals;
+  size_t lane = (size_t)nvtxa__packed_get(intervals->thread, interval);
+  nvtxa__stack *stack = &stacks[lane];
+  if (!job->simple_lane[lane]) {
+    return 0;
   }
-  /* Inner before outer: each hands up what it has got when all below it have done so. */
-  for (size_t i = lane->interval_count; i-- > 0;) {
-    uint32_t interval = lane->intervals[i];
-    uint32_t parent = job->parent[interval];
-    if (p->operations[interval] > 0 && parent != NVTXA__NO_PARENT) {
-      add_to_interval(p, parent,
-                      &(sum){p->start_ns[interval], p->end_ns[interval], p->operations[interval]});
-    }
+  int64_t end_ns = nvtxa__interval_end_ns(intervals, interval);
+  while (stack->depth > 0 && stack->items[stack->depth - 1].end_ns < end_ns) {
+    stack->depth--;
   }
+  return nvtxa__stack_push(stack, interval, end_ns);
+}
+
+static int take_call(work *job, const nvtxa__stack *stacks, uint32_t call) {
+  uint32_t lane = job->lane[call_thread(job, call)];
+  if (lane == NVTXA__NO_ITEM) {
+    return add_outside(job, call);
+  }
+  if (!job->simple_lane[lane]) {
+    return 0;
+  }
+  uint32_t interval = innermost(&stacks[lane], call_end_ns(job, call));
+  if (interval == NVTXA__NO_PARENT) {
+    return add_outside(job, call);
+  }
+  add_to_interval(job, interval, sum_of_call(job, call));
   return 0;
 }
 
+/* Intervals and calls of all threads by their starts. */
+static int sweep(work *job) {
+  const nvtxa__intervals *intervals = &job->nesting->intervals;
+  int result = 0;
+  size_t next = 0;
+  nvtxa__stack *stacks = nvtxa__alloc_zero(intervals->thread_count + 1, sizeof *stacks);
+  if (stacks == NULL) {
+    return -1;
+  }
+  for (size_t i = 0; i < job->calls->count && result == 0; i++) {
+    uint32_t call = nvtxa__ordered(job->call_order, i);
+    int64_t start_ns = call_start_ns(job, call);
+    while (next < intervals->count && result == 0) {
+      uint32_t interval = nvtxa__ordered(job->nesting->order, next);
+      if (nvtxa__interval_start_ns(intervals, interval) > start_ns) {
+        break;
+      }
+      result = enter(job, stacks, interval);
+      next++;
+    }
+    result = result == 0 ? take_call(job, stacks, call) : result;
+  }
+  nvtxa__stacks_free(stacks, intervals->thread_count);
+  return result;
+}
+
+/* Inner before outer: each hands up what it has got when all below it have done so. */
+static void hand_up(const work *job) {
+  const nvtxa__projection *p = job->projection;
+  const nvtxa__intervals *intervals = &job->nesting->intervals;
+  for (size_t i = intervals->count; i-- > 0;) {
+    uint32_t interval = nvtxa__ordered(job->nesting->order, i);
+    uint32_t parent = nvtxa__parent(&job->nesting->above, interval);
+    if (p->count[interval] > 0 && parent != NVTXA__NO_PARENT &&
+        job->simple_lane[nvtxa__packed_get(intervals->thread, interval)]) {
+      add_to_interval(job, parent,
+                      (sum){p->first[interval], p->last[interval], p->count[interval]});
+    }
+  }
+}
+
 /* ---- any intervals ---- */
+
+/* One thread of them. */
+typedef struct share {
+  const uint32_t *intervals; /* outer before inner */
+  size_t interval_count;
+  const uint32_t *calls; /* by start */
+  size_t call_count;
+} share;
 
 /* A Fenwick tree over the ranks of the calls' ends: the sum over all that end up to a rank. */
 typedef struct tree {
@@ -164,10 +238,10 @@ static size_t rank_of(const tree *t, int64_t end_ns) {
   return nvtxa__count_below(t->ends, t->count, end_ns + 1);
 }
 
-static void tree_widen(tree *t, size_t rank, const sum *more) {
+static void tree_widen(tree *t, const work *job, size_t rank, uint32_t operation) {
   for (size_t node = rank; node <= t->count; node += node & (~node + 1)) {
     sum *s = &t->nodes[node - 1];
-    widen(&s->start_ns, &s->end_ns, s->start_ns == INT64_MAX, more->start_ns, more->end_ns);
+    widen(job, &s->first, &s->last, operation, operation);
   }
 }
 
@@ -180,10 +254,10 @@ static void tree_count(tree *t, size_t rank, int64_t change) {
 /* An operation with several calls counts at the one that ends first, where it does so for every
  * interval that encloses any of those entered so far. */
 static void tree_add(tree *t, const work *job, uint32_t call) {
-  sum more = sum_of_call(job, call);
-  uint32_t *best = &t->best[job->calls->operation[call]];
-  uint32_t rank = (uint32_t)rank_of(t, job->calls->end_ns[call]);
-  tree_widen(t, rank, &more);
+  uint32_t operation = call_operation(job, call);
+  uint32_t *best = &t->best[operation];
+  uint32_t rank = (uint32_t)rank_of(t, call_end_ns(job, call));
+  tree_widen(t, job, rank, operation);
   if (*best == 0 || rank < *best) {
     if (*best != 0) {
       tree_count(t, *best, -1);
@@ -193,12 +267,12 @@ static void tree_add(tree *t, const work *job, uint32_t call) {
   }
 }
 
-static sum tree_sum(const tree *t, size_t rank) {
-  sum all = {INT64_MAX, INT64_MIN, 0};
+static sum tree_sum(const tree *t, const work *job, size_t rank) {
+  sum all = {NVTXA__NO_ITEM, NVTXA__NO_ITEM, 0};
   for (size_t node = rank; node > 0; node -= node & (~node + 1)) {
     const sum *s = &t->nodes[node - 1];
-    if (s->start_ns != INT64_MAX) {
-      widen(&all.start_ns, &all.end_ns, all.start_ns == INT64_MAX, s->start_ns, s->end_ns);
+    if (s->first != NVTXA__NO_ITEM) {
+      widen(job, &all.first, &all.last, s->first, s->last);
     }
     all.count += s->count;
   }
@@ -206,19 +280,19 @@ static sum tree_sum(const tree *t, size_t rank) {
 }
 
 static int add_all_outside(work *job, const share *lane) {
-  const nvtxa__intervals *intervals = job->intervals;
-  const nvtxa__calls *calls = job->calls;
+  const nvtxa__intervals *intervals = &job->nesting->intervals;
   size_t next = 0;
   int64_t latest_ns = INT64_MIN;
   for (size_t i = 0; i < lane->call_count; i++) {
     uint32_t call = lane->calls[i];
+    int64_t start_ns = call_start_ns(job, call);
     for (; next < lane->interval_count &&
-           intervals->start_ns[lane->intervals[next]] <= calls->start_ns[call];
+           nvtxa__interval_start_ns(intervals, lane->intervals[next]) <= start_ns;
          next++) {
       int64_t end_ns = nvtxa__interval_end_ns(intervals, lane->intervals[next]);
       latest_ns = end_ns > latest_ns ? end_ns : latest_ns;
     }
-    if ((next == 0 || latest_ns < calls->end_ns[call]) && add_outside(job, call) != 0) {
+    if ((next == 0 || latest_ns < call_end_ns(job, call)) && add_outside(job, call) != 0) {
       return -1;
     }
   }
@@ -226,8 +300,7 @@ static int add_all_outside(work *job, const share *lane) {
 }
 
 static int project_any(work *job, const share *lane, uint32_t *best) {
-  const nvtxa__intervals *intervals = job->intervals;
-  const nvtxa__calls *calls = job->calls;
+  const nvtxa__intervals *intervals = &job->nesting->intervals;
   int result = -1;
   tree t = {
       .ends = nvtxa__alloc(lane->call_count + 1, sizeof *t.ends),
@@ -239,20 +312,20 @@ static int project_any(work *job, const share *lane, uint32_t *best) {
     goto out;
   }
   for (size_t i = 0; i < lane->call_count; i++) {
-    t.ends[i] = calls->end_ns[lane->calls[i]];
-    t.nodes[i] = (sum){INT64_MAX, INT64_MIN, 0};
-    t.best[calls->operation[lane->calls[i]]] = 0;
+    t.ends[i] = call_end_ns(job, lane->calls[i]);
+    t.nodes[i] = (sum){NVTXA__NO_ITEM, NVTXA__NO_ITEM, 0};
+    t.best[call_operation(job, lane->calls[i])] = 0;
   }
   qsort(t.ends, t.count, sizeof *t.ends, nvtxa__compare_int64);
   size_t next = lane->call_count;
   for (size_t i = lane->interval_count; i-- > 0;) {
     uint32_t interval = lane->intervals[i];
-    while (next > 0 && calls->start_ns[lane->calls[next - 1]] >= intervals->start_ns[interval]) {
+    int64_t start_ns = nvtxa__interval_start_ns(intervals, interval);
+    while (next > 0 && call_start_ns(job, lane->calls[next - 1]) >= start_ns) {
       tree_add(&t, job, lane->calls[--next]);
     }
     size_t rank = rank_of(&t, nvtxa__interval_end_ns(intervals, interval));
-    sum found = tree_sum(&t, rank);
-    add_to_interval(job->projection, interval, &found);
+    add_to_interval(job, interval, tree_sum(&t, job, rank));
   }
   result = add_all_outside(job, lane);
 out:
@@ -261,19 +334,68 @@ out:
   return result;
 }
 
-/* ---- all threads ---- */
-
-/* Whether the stack will do: an instant may touch two intervals that do not enclose each other, and
- * an operation with several calls must not be counted twice on its way up. */
-static bool is_simple(const work *job, const share *lane) {
-  for (size_t i = 0; i < lane->call_count; i++) {
-    uint32_t call = lane->calls[i];
-    if (job->calls->end_ns[call] <= job->calls->start_ns[call] ||
-        job->operations->calls[job->calls->operation[call]] > 1) {
-      return false;
+/* The threads that a stack does not do for: wanted_lane and wanted_call, by thread. */
+static int project_others(work *job, const bool *wanted_lane, const bool *wanted_call) {
+  const nvtxa__intervals *intervals = &job->nesting->intervals;
+  const nvtxa__calls *calls = job->calls;
+  nvtxa__shares lanes = {NULL, NULL};
+  nvtxa__shares called = {NULL, NULL};
+  uint32_t *best = nvtxa__alloc(job->operations->count + 1, sizeof *best);
+  int result = -1;
+  if (best == NULL ||
+      nvtxa__shares_make(&lanes, intervals->count, job->nesting->order, intervals->thread,
+                         intervals->thread_count, wanted_lane) != 0 ||
+      nvtxa__shares_make(&called, calls->count, job->call_order, &calls->thread,
+                         calls->thread_count, wanted_call) != 0) {
+    goto out;
+  }
+  result = 0;
+  for (size_t c = 0; c < calls->thread_count && result == 0; c++) {
+    if (wanted_call[c]) {
+      size_t t = job->lane[c];
+      share lane = {
+          .intervals = lanes.items + lanes.first[t],
+          .interval_count = lanes.first[t + 1] - lanes.first[t],
+          .calls = called.items + called.first[c],
+          .call_count = called.first[c + 1] - called.first[c],
+      };
+      result = project_any(job, &lane, best);
     }
   }
-  return true;
+out:
+  nvtxa__shares_free(&lanes);
+  nvtxa__shares_free(&called);
+  free(best);
+  return result;
+}
+
+/* ---- all threads ---- */
+
+/* Find out where the stack will do: an instant may touch two intervals that do not enclose each
+ * other, and an operation with several calls must not be counted twice on its way up. Returns
+ * whether there are other threads. */
+static bool tell_apart(work *job, bool *wanted_lane, bool *wanted_call) {
+  const nvtxa__calls *calls = job->calls;
+  bool any = false;
+  for (size_t t = 0; t < job->nesting->intervals.thread_count; t++) {
+    job->simple_lane[t] = job->nesting->nested[t];
+  }
+  for (size_t call = 0; call < calls->count; call++) {
+    uint32_t lane = job->lane[nvtxa__packed_get(&calls->thread, call)];
+    if (lane != NVTXA__NO_ITEM &&
+        (nvtxa__packed_get(&calls->duration_ns, call) <= 0 ||
+         job->operations->calls[call_operation(job, (uint32_t)call)] > 1)) {
+      job->simple_lane[lane] = false;
+    }
+  }
+  for (size_t c = 0; c < calls->thread_count; c++) {
+    wanted_call[c] = job->lane[c] != NVTXA__NO_ITEM && !job->simple_lane[job->lane[c]];
+    if (wanted_call[c]) {
+      wanted_lane[job->lane[c]] = true;
+      any = true;
+    }
+  }
+  return any;
 }
 
 static int compare_numbers(const void *a, const void *b, void *unused) {
@@ -283,88 +405,51 @@ static int compare_numbers(const void *a, const void *b, void *unused) {
   return (x > y) - (x < y);
 }
 
-/* What the calls of a thread without intervals launched lies outside. */
-static int add_rest_outside(work *job, const nvtxa__order *calls) {
+static int project_all(work *job) {
+  size_t lane_count = job->nesting->intervals.thread_count;
   int result = -1;
-  bool *met = nvtxa__alloc_zero(job->calls->thread_count + 1, sizeof *met);
-  if (met == NULL) {
-    return -1;
-  }
-  for (size_t t = 0; t < job->intervals->thread_count; t++) {
-    if (job->call_thread[t] != NVTXA__NO_ITEM) {
-      met[job->call_thread[t]] = true;
+  bool *wanted_lane = nvtxa__alloc_zero(lane_count + 1, sizeof *wanted_lane);
+  bool *wanted_call = nvtxa__alloc_zero(job->calls->thread_count + 1, sizeof *wanted_call);
+  job->simple_lane = nvtxa__alloc_zero(lane_count + 1, sizeof *job->simple_lane);
+  if (wanted_lane != NULL && wanted_call != NULL && job->simple_lane != NULL &&
+      nvtxa__order_make(&job->call_order, job->calls->count, &job->calls->start_ns, compare_numbers,
+                        NULL) == 0) {
+    bool others = tell_apart(job, wanted_lane, wanted_call);
+    result = sweep(job);
+    hand_up(job);
+    if (result == 0 && others) {
+      result = project_others(job, wanted_lane, wanted_call);
     }
   }
-  for (size_t t = 0; t < job->calls->thread_count; t++) {
-    for (size_t i = calls->first[t]; i < calls->first[t + 1] && !met[t]; i++) {
-      if (add_outside(job, calls->items[i]) != 0) {
-        goto out;
-      }
-    }
-  }
-  result = 0;
-out:
-  free(met);
+  free(wanted_lane);
+  free(wanted_call);
+  free(job->simple_lane);
+  free(job->call_order);
   return result;
 }
 
-static int project_threads(work *job, const nvtxa__order *order, const nvtxa__order *calls) {
-  int result = 0;
-  uint32_t *best = NULL;
-  uint32_t *stack = nvtxa__alloc(job->intervals->count + 1, sizeof *stack);
-  if (stack == NULL) {
-    return -1;
-  }
-  for (size_t t = 0; t < job->intervals->thread_count && result == 0; t++) {
-    uint32_t c = job->call_thread[t];
-    if (c == NVTXA__NO_ITEM) {
-      continue;
-    }
-    share lane = {
-        .intervals = order->items + order->first[t],
-        .interval_count = order->first[t + 1] - order->first[t],
-        .calls = calls->items + calls->first[c],
-        .call_count = calls->first[c + 1] - calls->first[c],
-    };
-    if (job->nested[t] && is_simple(job, &lane)) {
-      result = project_nested(job, &lane, stack);
-      continue;
-    }
-    best = best != NULL ? best : nvtxa__alloc(job->operations->count + 1, sizeof *best);
-    result = best == NULL ? -1 : project_any(job, &lane, best);
-  }
-  free(stack);
-  free(best);
-  return result == 0 ? add_rest_outside(job, calls) : result;
-}
-
-int nvtxa__project(nvtxa__projection *projection, const nvtxa__intervals *intervals,
-                   const nvtxa__order *order, const uint32_t *parent, const bool *nested,
-                   const uint32_t *call_thread, const nvtxa__calls *calls,
+int nvtxa__project(nvtxa__projection *projection, const nvtxa__nesting *nesting,
+                   const uint32_t *lane, const nvtxa__calls *calls,
                    const nvtxa__operations *operations) {
+  size_t count = nesting->intervals.count;
   work job = {
-      .intervals = intervals,
+      .nesting = nesting,
       .calls = calls,
       .operations = operations,
-      .parent = parent,
-      .nested = nested,
-      .call_thread = call_thread,
+      .lane = lane,
       .projection = projection,
   };
-  nvtxa__order by_thread = {NULL, NULL};
   int result = -1;
   *projection = (nvtxa__projection){
-      .start_ns = nvtxa__alloc(intervals->count + 1, sizeof *projection->start_ns),
-      .end_ns = nvtxa__alloc(intervals->count + 1, sizeof *projection->end_ns),
-      .operations = nvtxa__alloc_zero(intervals->count + 1, sizeof *projection->operations),
+      .first = nvtxa__alloc(count + 1, sizeof *projection->first),
+      .last = nvtxa__alloc(count + 1, sizeof *projection->last),
+      .count = nvtxa__alloc_zero(count + 1, sizeof *projection->count),
   };
-  if (projection->start_ns != NULL && projection->end_ns != NULL &&
-      projection->operations != NULL &&
-      nvtxa__order_make(&by_thread, calls->count, calls->thread, calls->thread_count,
-                        calls->start_ns, compare_numbers, NULL) == 0) {
-    result = project_threads(&job, order, &by_thread);
+  if (projection->first != NULL && projection->last != NULL && projection->count != NULL) {
+    memset(projection->first, 0xFF, (count + 1) * sizeof *projection->first); /* NVTXA__NO_ITEM */
+    memset(projection->last, 0xFF, (count + 1) * sizeof *projection->last);
+    result = project_all(&job);
   }
-  nvtxa__order_free(&by_thread);
   free(job.outside);
   return result;
 }

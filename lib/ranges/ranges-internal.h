@@ -1,6 +1,6 @@
 /*
- * The table of ranges as its neighbours see it: a struct of arrays, one entry a row. analysis/
- * reads the arrays directly; only ranges/ writes them.
+ * The table of ranges as its neighbours see it: a struct of packed columns, one value a row.
+ * analysis/ and stats/ read them by the functions below; only ranges/ writes them.
  */
 #ifndef NVTXA_RANGES_INTERNAL_H
 #define NVTXA_RANGES_INTERNAL_H
@@ -31,36 +31,45 @@ typedef struct nvtxa__unattributed {
   nvtxa__thread thread; /* of one of them */
 } nvtxa__unattributed;
 
+/* A row whose parent id no row of the table carries. */
+typedef struct nvtxa__stray {
+  uint32_t row;
+  int64_t parent_id;
+} nvtxa__stray;
+
 struct nvtxa_ranges {
   nvtxa__refcount ref;
   nvtxa_report report;
   size_t count;
 
   /* By row, for both reports. */
-  uint32_t *name;   /* id in `names`: the raw name */
-  uint32_t *thread; /* index in `threads` */
-  int64_t *range_id;
-  int64_t *parent_id; /* counts where parent is not NVTXA__NO_PARENT */
-  uint32_t *parent;   /* row, or one of the two above; never a cycle */
-  int64_t *start_ns;
-  int64_t *duration_ns;
-  bool *open;
+  nvtxa__packed name;   /* id in `names`: the raw name */
+  nvtxa__packed thread; /* index in `threads` */
+  nvtxa__packed range_id;
+  nvtxa__packed above; /* see nvtxa__range_parent() */
+  nvtxa__packed start_ns;
+  nvtxa__packed duration_ns;
+  nvtxa__packed open; /* 0 or 1 */
 
-  /* By row, for host ranges; else NULL. Exclusive time is duration less this. */
-  int64_t *child_total_ns;
+  /* By row, for host ranges; else empty. Exclusive time is duration less this. */
+  nvtxa__packed child_total_ns;
 
-  /* By row, for GPU-projected ranges; else NULL. */
-  uint32_t *style; /* id in `styles` */
-  int64_t *projected_start_ns;
-  int64_t *projected_duration_ns;
-  int64_t *gpu_operation_count;
+  /* By row, for GPU-projected ranges; else empty. */
+  nvtxa__packed style; /* id in `styles` */
+  nvtxa__packed projected_start_ns;
+  nvtxa__packed projected_duration_ns;
+  nvtxa__packed gpu_operation_count;
 
   nvtxa__intern names;
   nvtxa__intern styles;
   nvtxa__thread *threads;
   size_t thread_count;
+  nvtxa__stray *strays; /* by row */
+  size_t stray_count;
 
-  /* Rows by their range keys, one way or the other. */
+  /* Rows by their range keys, one way or another: ids that ascend are searched, others looked up in
+   * an array or in a hash table. */
+  bool ascending;
   uint32_t *row_of_id; /* by range id less `first_id`, `id_span` of them; or NULL */
   int64_t first_id;
   uint64_t id_span;
@@ -70,28 +79,100 @@ struct nvtxa_ranges {
   nvtxa__warnings warnings;
 };
 
-static inline int64_t nvtxa__range_end_ns(const nvtxa_ranges *ranges, size_t row) {
-  return ranges->start_ns[row] + ranges->duration_ns[row];
+/* ---- cells of a table ---- */
+
+static inline uint32_t nvtxa__range_name(const nvtxa_ranges *ranges, size_t row) {
+  return (uint32_t)nvtxa__packed_get(&ranges->name, row);
 }
 
-/* The row with a range key, or NVTXA__NO_PARENT. */
-uint32_t nvtxa__ranges_find(const nvtxa_ranges *ranges, nvtxa__thread thread, int64_t range_id);
+/* Its raw name. */
+static inline nvtxa_text nvtxa__range_text(const nvtxa_ranges *ranges, size_t row) {
+  return ranges->names.texts[nvtxa__range_name(ranges, row)];
+}
+
+static inline nvtxa__thread nvtxa__range_thread(const nvtxa_ranges *ranges, size_t row) {
+  return ranges->threads[nvtxa__packed_get(&ranges->thread, row)];
+}
+
+static inline int64_t nvtxa__range_id(const nvtxa_ranges *ranges, size_t row) {
+  return nvtxa__packed_get(&ranges->range_id, row);
+}
+
+static inline int64_t nvtxa__range_start_ns(const nvtxa_ranges *ranges, size_t row) {
+  return nvtxa__packed_get(&ranges->start_ns, row);
+}
+
+static inline int64_t nvtxa__range_duration_ns(const nvtxa_ranges *ranges, size_t row) {
+  return nvtxa__packed_get(&ranges->duration_ns, row);
+}
+
+static inline int64_t nvtxa__range_end_ns(const nvtxa_ranges *ranges, size_t row) {
+  return nvtxa__range_start_ns(ranges, row) + nvtxa__range_duration_ns(ranges, row);
+}
+
+static inline bool nvtxa__range_is_open(const nvtxa_ranges *ranges, size_t row) {
+  return nvtxa__packed_get(&ranges->open, row) != 0;
+}
+
+static inline int64_t nvtxa__range_child_total_ns(const nvtxa_ranges *ranges, size_t row) {
+  return nvtxa__packed_get(&ranges->child_total_ns, row);
+}
+
+static inline uint32_t nvtxa__range_style(const nvtxa_ranges *ranges, size_t row) {
+  return (uint32_t)nvtxa__packed_get(&ranges->style, row);
+}
+
+/* Parents are kept as how many rows further up they stand: 0 for a root, and further than any table
+ * reaches for a parent that is in none of its rows. */
+#define NVTXA__ABOVE_STRAY ((int64_t)1 << 32)
+
+static inline int64_t nvtxa__above(size_t row, uint32_t parent) {
+  return parent == NVTXA__NO_PARENT        ? 0
+         : parent == NVTXA__UNKNOWN_PARENT ? NVTXA__ABOVE_STRAY
+                                           : (int64_t)row - parent;
+}
+
+static inline uint32_t nvtxa__parent(const nvtxa__packed *above, size_t row) {
+  int64_t rows = nvtxa__packed_get(above, row);
+  return rows == 0                    ? NVTXA__NO_PARENT
+         : rows == NVTXA__ABOVE_STRAY ? NVTXA__UNKNOWN_PARENT
+                                      : (uint32_t)((int64_t)row - rows);
+}
+
+/* The parent's row, NVTXA__NO_PARENT or NVTXA__UNKNOWN_PARENT. Never a cycle. */
+static inline uint32_t nvtxa__range_parent(const nvtxa_ranges *ranges, size_t row) {
+  return nvtxa__parent(&ranges->above, row);
+}
+
+/* Its range id; 0 for a root. */
+int64_t nvtxa__range_parent_id(const nvtxa_ranges *ranges, size_t row);
+
+/* The row with a range key, or NVTXA__NO_PARENT. Where rows are looked up one after the other,
+ * *near is 0 at first and then keeps the place, to begin with the next time. */
+uint32_t nvtxa__ranges_find(const nvtxa_ranges *ranges, nvtxa__thread thread, int64_t range_id,
+                            size_t *near);
 
 /* ---- inside ranges/: the table (ranges.c) ---- */
 
 nvtxa_ranges *nvtxa__ranges_new(nvtxa_report report); /* NULL: out of memory */
 void nvtxa__ranges_free(nvtxa_ranges *ranges);
 
-/* Give every column of the report room for `rows` > 0 rows. 0 or -1. */
-int nvtxa__ranges_resize(nvtxa_ranges *ranges, size_t rows);
+/* The columns that come from the report are whole: all but `above`, `open` and `child_total_ns`,
+ * which are made when the hierarchy is known. 0 or -1. */
+int nvtxa__ranges_finish(nvtxa_ranges *ranges);
 
 /* Index the rows by their keys. Host ranges join by key, so theirs must differ; of GPU rows with
  * one key the first is found. `file` is for the error and may be NULL. */
 nvtxa_status nvtxa__ranges_index(nvtxa_ranges *ranges, const char *file, nvtxa_error **reterr);
 
+/* Make `above` of the parents by row. `stray_ids` holds the ids of the parents that are
+ * NVTXA__UNKNOWN_PARENT; NULL where there are none. 0 or -1. */
+int nvtxa__ranges_set_parents(nvtxa_ranges *ranges, const uint32_t *parent,
+                              const nvtxa__packed *stray_ids);
+
 /* The warnings about the table as a whole, behind those of the hierarchy. `replaced_count` rows had
- * a name that is not UTF-8. 0 or -1. */
-int nvtxa__ranges_warn(nvtxa_ranges *ranges, size_t replaced_count);
+ * a name that is not UTF-8, `open_count` had not ended. 0 or -1. */
+int nvtxa__ranges_warn(nvtxa_ranges *ranges, size_t replaced_count, size_t open_count);
 
 /* ---- inside ranges/: row by row (builder.c) ---- */
 
@@ -105,17 +186,21 @@ bool nvtxa__builder_add_unattributed(nvtxa_ranges_builder *builder,
 /* Where the rows come from, for errors and warnings; borrowed until the builder is finished. */
 void nvtxa__builder_set_source(nvtxa_ranges_builder *builder, const char *file);
 
-/* ---- inside ranges/: which encloses which (hierarchy.c, with nesting.c) ---- */
+/* ---- inside ranges/: which encloses which (hierarchy.c, with nesting.c) ----
+ *
+ * `parent` is by row; `file` may be NULL. */
 
-/* Set `parent`. `child_counts` holds the declared number of children by row, or -1, or is NULL.
- * With NVTXA_HIERARCHY_DECLARED, `parent_id` and `parent` (NVTXA__NO_PARENT for a root) hold what
- * was declared. `file` may be NULL. */
-nvtxa_status nvtxa__hierarchy_set(nvtxa_ranges *ranges, nvtxa_hierarchy hierarchy,
-                                  const int32_t *child_counts, const char *file,
-                                  nvtxa_error **reterr);
+/* Hold the parents that were declared against the times. Where they, or the children's times, are
+ * wrong, `parent` gets those found from the times and *ret_adopted is true. `child_counts` holds
+ * the declared number of children, or -1. */
+nvtxa_status nvtxa__hierarchy_check(nvtxa_ranges *ranges, uint32_t *parent,
+                                    const nvtxa__packed *child_counts, const char *file,
+                                    bool *ret_adopted, nvtxa_error **reterr);
 
-/* Take what nvtxa__find_parents() found for the hierarchy and sum the children anew. */
-nvtxa_status nvtxa__hierarchy_adopt(nvtxa_ranges *ranges, const uint32_t *parent, const char *file,
-                                    nvtxa_error **reterr);
+/* Find the parents from the times alone. 0 or -1. */
+int nvtxa__hierarchy_find(const nvtxa_ranges *ranges, uint32_t *parent);
+
+/* Sum up the children of host ranges by their parents: `child_total_ns` anew. */
+nvtxa_status nvtxa__hierarchy_sum(nvtxa_ranges *ranges, const char *file, nvtxa_error **reterr);
 
 #endif

@@ -7,23 +7,36 @@
 
 #include "ranges-internal.h"
 
+enum { COLUMNS = 12 };
+
+static void columns_of(nvtxa_ranges *r, nvtxa__packed *columns[COLUMNS]) {
+  nvtxa__packed *const all[COLUMNS] = {
+      &r->name,
+      &r->thread,
+      &r->range_id,
+      &r->above,
+      &r->start_ns,
+      &r->duration_ns,
+      &r->open,
+      &r->child_total_ns,
+      &r->style,
+      &r->projected_start_ns,
+      &r->projected_duration_ns,
+      &r->gpu_operation_count,
+  };
+  memcpy(columns, all, sizeof all);
+}
+
 void nvtxa__ranges_free(nvtxa_ranges *ranges) {
   if (ranges == NULL) {
     return;
   }
-  free(ranges->name);
-  free(ranges->thread);
-  free(ranges->range_id);
-  free(ranges->parent_id);
-  free(ranges->parent);
-  free(ranges->start_ns);
-  free(ranges->duration_ns);
-  free(ranges->open);
-  free(ranges->child_total_ns);
-  free(ranges->style);
-  free(ranges->projected_start_ns);
-  free(ranges->projected_duration_ns);
-  free(ranges->gpu_operation_count);
+  nvtxa__packed *columns[COLUMNS];
+  columns_of(ranges, columns);
+  for (size_t i = 0; i < COLUMNS; i++) {
+    nvtxa__packed_free(columns[i]);
+  }
+  free(ranges->strays);
   free(ranges->threads);
   nvtxa__table_free(&ranges->keys);
   free(ranges->row_of_id);
@@ -58,35 +71,59 @@ nvtxa_ranges *nvtxa__ranges_new(nvtxa_report report) {
   return ranges;
 }
 
-static bool resize(void *pointer_to_column, size_t rows, size_t item_size) {
-  void *column;
-  memcpy(&column, pointer_to_column, sizeof column);
-  column = nvtxa__alloc_again(column, rows, item_size);
-  if (column == NULL) {
-    return false;
+int nvtxa__ranges_finish(nvtxa_ranges *ranges) {
+  nvtxa__packed *columns[COLUMNS];
+  int result = 0;
+  columns_of(ranges, columns);
+  for (size_t i = 0; i < COLUMNS; i++) {
+    result |= nvtxa__packed_finish(columns[i]);
   }
-  memcpy(pointer_to_column, &column, sizeof column);
-  return true;
+  return result;
 }
 
-int nvtxa__ranges_resize(nvtxa_ranges *r, size_t rows) {
-#define RESIZE(column) resize(&(column), rows, sizeof *(column))
-  bool done = RESIZE(r->name) && RESIZE(r->thread) && RESIZE(r->range_id) && RESIZE(r->parent_id) &&
-              RESIZE(r->parent) && RESIZE(r->start_ns) && RESIZE(r->duration_ns) && RESIZE(r->open);
-  if (r->report == NVTXA_REPORT_PUSHPOP_TRACE) {
-    done = done && RESIZE(r->child_total_ns);
-  } else {
-    done = done && RESIZE(r->style) && RESIZE(r->projected_start_ns) &&
-           RESIZE(r->projected_duration_ns) && RESIZE(r->gpu_operation_count);
+int nvtxa__ranges_set_parents(nvtxa_ranges *ranges, const uint32_t *parent,
+                              const nvtxa__packed *stray_ids) {
+  size_t capacity = 0;
+  for (size_t row = 0; row < ranges->count; row++) {
+    if (parent[row] == NVTXA__UNKNOWN_PARENT) {
+      if (nvtxa__reserve(&ranges->strays, &capacity, ranges->stray_count + 1,
+                         sizeof *ranges->strays) != 0) {
+        return -1;
+      }
+      ranges->strays[ranges->stray_count++] =
+          (nvtxa__stray){(uint32_t)row, nvtxa__packed_get(stray_ids, row)};
+    }
+    if (nvtxa__packed_add(&ranges->above, nvtxa__above(row, parent[row])) != 0) {
+      return -1;
+    }
   }
-#undef RESIZE
-  return done ? 0 : -1;
+  return nvtxa__packed_finish(&ranges->above);
+}
+
+static int compare_strays(const void *a, const void *b) {
+  const nvtxa__stray *x = a;
+  const nvtxa__stray *y = b;
+  return (x->row > y->row) - (x->row < y->row);
+}
+
+int64_t nvtxa__range_parent_id(const nvtxa_ranges *ranges, size_t row) {
+  uint32_t parent = nvtxa__range_parent(ranges, row);
+  if (parent < ranges->count) {
+    return nvtxa__range_id(ranges, parent);
+  }
+  if (parent == NVTXA__NO_PARENT) {
+    return 0;
+  }
+  const nvtxa__stray *found = bsearch(&(nvtxa__stray){.row = (uint32_t)row}, ranges->strays,
+                                      ranges->stray_count, sizeof *ranges->strays, compare_strays);
+  return found->parent_id;
 }
 
 /* ---- range keys ----
  *
- * Range ids are row numbers of one export: as a rule no two rows of a table share one and there are
- * few gaps. Then an array leads from id to row; else a hash table does. */
+ * Range ids are row numbers of one export: as a rule no two rows of a table share one, there are
+ * few gaps and they grow with the rows. Then rows are found by searching. Where they do not grow,
+ * an array leads from id to row; where ids repeat or lie far apart, a hash table does. */
 
 static uint64_t hash_key(nvtxa__thread thread, int64_t range_id) {
   int64_t key[3] = {thread.process_id, thread.thread_id, range_id};
@@ -95,13 +132,13 @@ static uint64_t hash_key(nvtxa__thread thread, int64_t range_id) {
 
 static uint64_t hash_row(const void *owner, uint32_t row) {
   const nvtxa_ranges *ranges = owner;
-  return hash_key(ranges->threads[ranges->thread[row]], ranges->range_id[row]);
+  return hash_key(nvtxa__range_thread(ranges, row), nvtxa__range_id(ranges, row));
 }
 
 static bool row_has_key(const nvtxa_ranges *ranges, uint32_t row, nvtxa__thread thread,
                         int64_t range_id) {
-  return ranges->range_id[row] == range_id &&
-         nvtxa__same_thread(ranges->threads[ranges->thread[row]], thread);
+  return nvtxa__range_id(ranges, row) == range_id &&
+         nvtxa__same_thread(nvtxa__range_thread(ranges, row), thread);
 }
 
 /* The row with a key; or NVTXA__NO_ITEM, and *slot is where it belongs. */
@@ -114,18 +151,37 @@ static uint32_t find_key(const nvtxa_ranges *ranges, nvtxa__thread thread, int64
   return row;
 }
 
-uint32_t nvtxa__ranges_find(const nvtxa_ranges *ranges, nvtxa__thread thread, int64_t range_id) {
-  uint32_t row = NVTXA__NO_ITEM;
+static bool is_below(const void *ranges, size_t row, const void *range_id) {
+  return nvtxa__range_id(ranges, row) < *(const int64_t *)range_id;
+}
+
+uint32_t nvtxa__ranges_find(const nvtxa_ranges *ranges, nvtxa__thread thread, int64_t range_id,
+                            size_t *near) {
   size_t slot;
-  if (ranges->row_of_id != NULL) {
+  size_t row = ranges->count;
+  if (ranges->count == 0) {
+    return NVTXA__NO_PARENT;
+  }
+  if (ranges->ascending) {
+    row = *near = nvtxa__search(ranges->count, *near, is_below, ranges, &range_id);
+  } else if (ranges->row_of_id != NULL) {
     uint64_t at = (uint64_t)range_id - (uint64_t)ranges->first_id;
     row = at < ranges->id_span ? ranges->row_of_id[at] : NVTXA__NO_ITEM;
-    row =
-        row != NVTXA__NO_ITEM && row_has_key(ranges, row, thread, range_id) ? row : NVTXA__NO_ITEM;
-  } else if (ranges->count > 0) {
+  } else {
     row = find_key(ranges, thread, range_id, &slot);
   }
-  return row == NVTXA__NO_ITEM ? NVTXA__NO_PARENT : row;
+  return row < ranges->count && row_has_key(ranges, (uint32_t)row, thread, range_id)
+             ? (uint32_t)row
+             : NVTXA__NO_PARENT;
+}
+
+static bool ascend(const nvtxa_ranges *ranges) {
+  for (size_t row = 1; row < ranges->count; row++) {
+    if (nvtxa__range_id(ranges, row) <= nvtxa__range_id(ranges, row - 1)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 /* 1: done; 0: ids repeat or lie too far apart; -1: out of memory. */
@@ -133,8 +189,9 @@ static int index_densely(nvtxa_ranges *ranges) {
   int64_t first = INT64_MAX;
   int64_t last = INT64_MIN;
   for (size_t row = 0; row < ranges->count; row++) {
-    first = ranges->range_id[row] < first ? ranges->range_id[row] : first;
-    last = ranges->range_id[row] > last ? ranges->range_id[row] : last;
+    int64_t id = nvtxa__range_id(ranges, row);
+    first = id < first ? id : first;
+    last = id > last ? id : last;
   }
   uint64_t span = (uint64_t)last - (uint64_t)first;
   if (ranges->count == 0 || span / 4 > ranges->count) {
@@ -148,7 +205,7 @@ static int index_densely(nvtxa_ranges *ranges) {
   ranges->first_id = first;
   ranges->id_span = span + 1;
   for (size_t row = 0; row < ranges->count; row++) {
-    uint32_t *place = &ranges->row_of_id[(uint64_t)ranges->range_id[row] - (uint64_t)first];
+    uint32_t *place = &ranges->row_of_id[(uint64_t)nvtxa__range_id(ranges, row) - (uint64_t)first];
     if (*place != NVTXA__NO_ITEM) {
       free(ranges->row_of_id);
       ranges->row_of_id = NULL;
@@ -161,7 +218,7 @@ static int index_densely(nvtxa_ranges *ranges) {
 
 static nvtxa_status duplicate_key(const nvtxa_ranges *ranges, size_t row, const char *file,
                                   nvtxa_error **reterr) {
-  nvtxa__thread thread = ranges->threads[ranges->thread[row]];
+  nvtxa__thread thread = nvtxa__range_thread(ranges, row);
   return nvtxa__fail(reterr, NVTXA_ERROR_REPORT_VALUE,
                      &(nvtxa__where){
                          .file = file,
@@ -171,11 +228,12 @@ static nvtxa_status duplicate_key(const nvtxa_ranges *ranges, size_t row, const 
                      },
                      "two ranges have the key pid %lld, tid %lld, range %lld",
                      (long long)thread.process_id, (long long)thread.thread_id,
-                     (long long)ranges->range_id[row]);
+                     (long long)nvtxa__range_id(ranges, row));
 }
 
 nvtxa_status nvtxa__ranges_index(nvtxa_ranges *ranges, const char *file, nvtxa_error **reterr) {
-  int dense = index_densely(ranges);
+  ranges->ascending = ascend(ranges);
+  int dense = ranges->ascending ? 1 : index_densely(ranges);
   if (dense != 0) {
     return dense > 0 ? NVTXA_OK : nvtxa__out_of_memory(reterr);
   }
@@ -184,8 +242,8 @@ nvtxa_status nvtxa__ranges_index(nvtxa_ranges *ranges, const char *file, nvtxa_e
   }
   for (size_t row = 0; row < ranges->count; row++) {
     size_t slot;
-    nvtxa__thread thread = ranges->threads[ranges->thread[row]];
-    if (find_key(ranges, thread, ranges->range_id[row], &slot) == NVTXA__NO_ITEM) {
+    nvtxa__thread thread = nvtxa__range_thread(ranges, row);
+    if (find_key(ranges, thread, nvtxa__range_id(ranges, row), &slot) == NVTXA__NO_ITEM) {
       nvtxa__table_put(&ranges->keys, slot, (uint32_t)row);
     } else if (ranges->report == NVTXA_REPORT_PUSHPOP_TRACE) {
       return duplicate_key(ranges, row, file, reterr);
@@ -200,12 +258,8 @@ static const char *plural(size_t count) {
   return count == 1 ? "" : "s";
 }
 
-int nvtxa__ranges_warn(nvtxa_ranges *ranges, size_t replaced_count) {
+int nvtxa__ranges_warn(nvtxa_ranges *ranges, size_t replaced_count, size_t open_count) {
   const char *report = nvtxa__report_name(ranges->report, NVTXA__NAMING_NEW);
-  size_t open = 0;
-  for (size_t row = 0; row < ranges->count; row++) {
-    open += ranges->open[row];
-  }
   if (replaced_count > 0 &&
       nvtxa__warn(&ranges->warnings, NVTXA_WARNING_BYTES_REPLACED,
                   "Bytes that are not UTF-8 were replaced by U+FFFD in the names of %zu range%s of "
@@ -221,10 +275,11 @@ int nvtxa__ranges_warn(nvtxa_ranges *ranges, size_t replaced_count) {
                   ranges->unattributed.operations == 1 ? " was" : "s were") != 0) {
     return -1;
   }
-  if (open > 0 && nvtxa__warn(&ranges->warnings, NVTXA_WARNING_OPEN_RANGES,
-                              "%zu range%s of %s had not ended when the trace did; they keep their "
-                              "place in the hierarchy but count in no summary.",
-                              open, plural(open), report) != 0) {
+  if (open_count > 0 &&
+      nvtxa__warn(&ranges->warnings, NVTXA_WARNING_OPEN_RANGES,
+                  "%zu range%s of %s had not ended when the trace did; they keep their "
+                  "place in the hierarchy but count in no summary.",
+                  open_count, plural(open_count), report) != 0) {
     return -1;
   }
   return 0;
@@ -244,27 +299,27 @@ nvtxa_status nvtxa_ranges_get(const nvtxa_ranges *ranges, size_t index, nvtxa_ra
   if (ranges == NULL || index >= ranges->count) {
     return NVTXA_ERROR_INVALID_ARGUMENT;
   }
-  nvtxa__thread thread = ranges->threads[ranges->thread[index]];
+  nvtxa__thread thread = nvtxa__range_thread(ranges, index);
   nvtxa_range range = {
       .size = sizeof range,
-      .name = ranges->names.texts[ranges->name[index]],
+      .name = nvtxa__range_text(ranges, index),
       .process_id = thread.process_id,
       .thread_id = thread.thread_id,
-      .range_id = ranges->range_id[index],
-      .has_parent = ranges->parent[index] != NVTXA__NO_PARENT,
-      .start_ns = ranges->start_ns[index],
-      .duration_ns = ranges->duration_ns[index],
-      .open = ranges->open[index],
+      .range_id = nvtxa__range_id(ranges, index),
+      .has_parent = nvtxa__range_parent(ranges, index) != NVTXA__NO_PARENT,
+      .parent_id = nvtxa__range_parent_id(ranges, index),
+      .start_ns = nvtxa__range_start_ns(ranges, index),
+      .duration_ns = nvtxa__range_duration_ns(ranges, index),
+      .open = nvtxa__range_is_open(ranges, index),
   };
-  range.parent_id = range.has_parent ? ranges->parent_id[index] : 0;
   if (ranges->report == NVTXA_REPORT_PUSHPOP_TRACE) {
-    range.child_total_ns = ranges->child_total_ns[index];
+    range.child_total_ns = nvtxa__range_child_total_ns(ranges, index);
     range.exclusive_ns = range.duration_ns - range.child_total_ns;
   } else {
-    range.style = ranges->styles.texts[ranges->style[index]];
-    range.projected_start_ns = ranges->projected_start_ns[index];
-    range.projected_duration_ns = ranges->projected_duration_ns[index];
-    range.gpu_operation_count = ranges->gpu_operation_count[index];
+    range.style = ranges->styles.texts[nvtxa__range_style(ranges, index)];
+    range.projected_start_ns = nvtxa__packed_get(&ranges->projected_start_ns, index);
+    range.projected_duration_ns = nvtxa__packed_get(&ranges->projected_duration_ns, index);
+    range.gpu_operation_count = nvtxa__packed_get(&ranges->gpu_operation_count, index);
   }
   return nvtxa__result_copy(ret_range, &range, sizeof range);
 }

@@ -9,6 +9,7 @@
  * just made and is nobody else's yet. 0 or -1. */
 static int mark_unmeasured(nvtxa_ranges *ranges, const nvtxa__record *record) {
   size_t count = 0;
+  int result = 0;
   int64_t *ids = malloc((record->unmeasured_count + 1) * sizeof *ids);
   if (ids == NULL) {
     return -1;
@@ -16,15 +17,19 @@ static int mark_unmeasured(nvtxa_ranges *ranges, const nvtxa__record *record) {
   if (record->unmeasured_count > 0) {
     memcpy(ids, record->unmeasured, record->unmeasured_count * sizeof *ids);
     qsort(ids, record->unmeasured_count, sizeof *ids, nvtxa__compare_int64);
-    for (size_t row = 0; row < ranges->count; row++) {
-      ranges->open[row] = bsearch(&ranges->range_id[row], ids, record->unmeasured_count,
-                                  sizeof *ids, nvtxa__compare_int64) != NULL;
-      count += ranges->open[row];
+    nvtxa__packed_free(&ranges->open);
+    for (size_t row = 0; row < ranges->count && result == 0; row++) {
+      int64_t id = nvtxa__range_id(ranges, row);
+      bool open =
+          bsearch(&id, ids, record->unmeasured_count, sizeof *ids, nvtxa__compare_int64) != NULL;
+      result = nvtxa__packed_add(&ranges->open, open);
+      count += open;
     }
+    result |= nvtxa__packed_finish(&ranges->open);
   }
   free(ids);
-  return count == 0
-             ? 0
+  return result != 0 || count == 0
+             ? result
              : nvtxa__warn(&ranges->warnings, NVTXA_WARNING_OPEN_RANGES,
                            "%zu range%s of %s had no measured end in the trace, as export.json "
                            "says; they keep their place in the hierarchy but count in no summary.",

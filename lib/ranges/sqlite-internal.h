@@ -47,13 +47,12 @@ enum { NVTXA__NAME_REPLACED = 1, NVTXA__NAME_MISSING = 2 };
 /* Push/pop ranges, and start/end ranges that end on their own thread. */
 typedef struct nvtxa__events {
   size_t count;
-  size_t capacity;
-  int64_t *row_id;
-  int64_t *start_ns;
-  int64_t *duration_ns;
-  uint32_t *thread; /* in `threads` */
-  uint32_t *name;   /* in `names` */
-  uint8_t *flags;
+  nvtxa__packed row_id;
+  nvtxa__packed start_ns;
+  nvtxa__packed duration_ns;
+  nvtxa__packed thread; /* in `threads` */
+  nvtxa__packed name;   /* in `names` */
+  nvtxa__packed flags;
   nvtxa__numbering threads; /* by serialized thread id */
   nvtxa_text *names;        /* with the domain's: "domain:text" */
   uint8_t *name_flags;
@@ -62,6 +61,7 @@ typedef struct nvtxa__events {
   int64_t last_push_ns; /* last timestamp of push/pop ranges, where open ones end in their report */
   int64_t last_ns;      /* and of all ranges, for the report of projections */
   size_t start_end_count;
+  size_t open_count;
 } nvtxa__events;
 
 /* In the order of the rows; open events have the duration 0. nvtxa__events_free() is due whatever

@@ -22,7 +22,7 @@ typedef struct reading {
   nvtxa_status launches_status;
   nvtxa_error *launches_error;
   /* By event. */
-  uint32_t *parent;
+  nvtxa__nesting nesting;
   nvtxa__projection projection;
 } reading;
 
@@ -61,47 +61,56 @@ static nvtxa_status read_events(reading *r, nvtxa_error **reterr) {
 
 /* ---- nested and projected ---- */
 
+static void nesting_free(nvtxa__nesting *nesting) {
+  free(nesting->order);
+  free(nesting->nested);
+  nvtxa__packed_free(&nesting->above);
+  *nesting = (nvtxa__nesting){.order = NULL};
+}
+
+static int pack_parents(nvtxa__packed *above, const uint32_t *parent, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    if (nvtxa__packed_add(above, nvtxa__above(i, parent[i])) != 0) {
+      return -1;
+    }
+  }
+  return nvtxa__packed_finish(above);
+}
+
 /* How the events lie on their threads. */
-typedef struct nesting {
-  nvtxa__intervals intervals;
-  nvtxa__order order;
-  bool *nested; /* by thread */
-} nesting;
-
-static int nest(reading *r, nesting *n) {
-  nvtxa__events *events = &r->events;
-  n->intervals = (nvtxa__intervals){events->count,    events->threads.count, events->thread,
-                                    events->start_ns, events->duration_ns,   events->row_id};
+static int nest(reading *r) {
+  const nvtxa__events *events = &r->events;
+  nvtxa__nesting *n = &r->nesting;
+  int result = -1;
+  n->intervals = (nvtxa__intervals){events->count,     events->threads.count, &events->thread,
+                                    &events->start_ns, &events->duration_ns,  &events->row_id};
   n->nested = nvtxa__alloc_zero(events->threads.count + 1, sizeof *n->nested);
-  r->parent = nvtxa__alloc(events->count + 1, sizeof *r->parent);
-  if (n->nested == NULL || r->parent == NULL ||
-      nvtxa__order_intervals(&n->order, &n->intervals) != 0) {
-    return -1;
+  uint32_t *parent = nvtxa__alloc(events->count + 1, sizeof *parent);
+  if (n->nested != NULL && parent != NULL &&
+      nvtxa__order_intervals(&n->intervals, &n->order) == 0 &&
+      nvtxa__find_parents(&n->intervals, n->order, parent, n->nested) == 0) {
+    result = pack_parents(&n->above, parent, events->count);
   }
-  return nvtxa__find_parents(&n->intervals, &n->order, r->parent, n->nested);
+  free(parent);
+  return result;
 }
 
-static void nesting_free(nesting *n) {
-  nvtxa__order_free(&n->order);
-  free(n->nested);
-}
-
-static int project(reading *r, const nesting *n) {
+static int project(reading *r) {
   nvtxa__launches *launches = &r->launches;
-  const nvtxa__numbering *threads = &r->events.threads;
-  uint32_t *call_thread = nvtxa__alloc(threads->count + 1, sizeof *call_thread);
-  if (call_thread == NULL) {
+  nvtxa__numbering *threads = &r->events.threads;
+  launches->calls.thread_count = launches->threads.count;
+  uint32_t *lane = nvtxa__alloc(launches->threads.count + 1, sizeof *lane);
+  if (lane == NULL) {
     return -1;
   }
-  for (size_t t = 0; t < threads->count; t++) {
-    call_thread[t] = nvtxa__number_of(&launches->threads, threads->ids[t]);
+  for (size_t t = 0; t < launches->threads.count; t++) {
+    lane[t] = nvtxa__number_of(threads, launches->threads.ids[t]);
   }
-  launches->calls.thread_count = launches->threads.count;
-  int result = nvtxa__project(&r->projection, &n->intervals, &n->order, r->parent, n->nested,
-                              call_thread, &launches->calls, &launches->operations);
-  free(call_thread);
+  int result =
+      nvtxa__project(&r->projection, &r->nesting, lane, &launches->calls, &launches->operations);
+  free(lane);
   if (result == 0 && r->projection.outside.operations > 0) {
-    uint32_t thread = launches->calls.thread[r->projection.outside_call];
+    size_t thread = (size_t)nvtxa__packed_get(&launches->calls.thread, r->projection.outside_call);
     int64_t global_tid = launches->threads.ids[thread];
     r->projection.outside.thread = (nvtxa__thread){NVTXA__PID(global_tid), NVTXA__TID(global_tid)};
   }
@@ -117,6 +126,8 @@ typedef struct naming {
   uint32_t *number; /* by name of the events */
   size_t replaced;
   size_t missing;
+  size_t open;
+  size_t backward;
 } naming;
 
 static int naming_begin(naming *n, const nvtxa__events *events, nvtxa_ranges *ranges) {
@@ -142,6 +153,26 @@ static int give_name(naming *n, uint32_t name, uint32_t *ret) {
   return 0;
 }
 
+/* Names and flags of a table's events. `rows` holds them; NULL: it has all of them. */
+static int fill_names(naming *n, const uint32_t *rows) {
+  const nvtxa__events *events = n->events;
+  for (size_t row = 0; row < n->ranges->count; row++) {
+    size_t event = nvtxa__ordered(rows, row);
+    int64_t flags = nvtxa__packed_get(&events->flags, event);
+    uint32_t number;
+    /* Backward ranges are not measured either, but are warned of apart from those that never
+     * ended. */
+    n->open += (flags & NVTXA__OPEN) != 0;
+    n->backward += (flags & NVTXA__BACKWARD) != 0;
+    if (give_name(n, (uint32_t)nvtxa__packed_get(&events->name, event), &number) != 0 ||
+        nvtxa__packed_add(&n->ranges->name, number) != 0 ||
+        nvtxa__packed_add(&n->ranges->open, (flags & (NVTXA__OPEN | NVTXA__BACKWARD)) != 0) != 0) {
+      return -1;
+    }
+  }
+  return nvtxa__packed_finish(&n->ranges->name) | nvtxa__packed_finish(&n->ranges->open);
+}
+
 static int copy_threads(nvtxa_ranges *ranges, const nvtxa__numbering *threads) {
   ranges->threads = nvtxa__alloc(threads->count + 1, sizeof *ranges->threads);
   if (ranges->threads == NULL) {
@@ -154,16 +185,17 @@ static int copy_threads(nvtxa_ranges *ranges, const nvtxa__numbering *threads) {
   return 0;
 }
 
-static int warn(const reading *r, nvtxa_ranges *ranges, const naming *n, size_t backward) {
+static int warn(const reading *r, nvtxa_ranges *ranges, const naming *n) {
   const char *report = nvtxa__report_name(ranges->report, NVTXA__NAMING_NEW);
-  if (nvtxa__ranges_warn(ranges, n->replaced) != 0) {
+  if (nvtxa__ranges_warn(ranges, n->replaced, n->open) != 0) {
     return -1;
   }
-  if (backward > 0 &&
+  if (n->backward > 0 &&
       nvtxa__warn(&ranges->warnings, NVTXA_WARNING_BACKWARD_RANGES,
                   "%zu range%s of %s ended before %s started, by the export's clock; they have no "
                   "length and count in no summary.",
-                  backward, backward == 1 ? "" : "s", report, backward == 1 ? "it" : "they") != 0) {
+                  n->backward, n->backward == 1 ? "" : "s", report,
+                  n->backward == 1 ? "it" : "they") != 0) {
     return -1;
   }
   if (n->missing > 0 &&
@@ -188,15 +220,6 @@ static int warn(const reading *r, nvtxa_ranges *ranges, const naming *n, size_t 
   return 0;
 }
 
-/* Backward ranges are not measured either, but are warned of apart from those that never ended.
- * `rows` holds the table's events; NULL: it has all of them. */
-static void mark_backward(const nvtxa__events *events, nvtxa_ranges *ranges, const uint32_t *rows) {
-  for (size_t row = 0; row < ranges->count; row++) {
-    uint8_t flags = events->flags[rows == NULL ? row : rows[row]];
-    ranges->open[row] = ranges->open[row] || (flags & NVTXA__BACKWARD) != 0;
-  }
-}
-
 /* ---- GPU-projected ranges ---- */
 
 /* Row ids differ, so nothing needs telling apart. */
@@ -207,74 +230,103 @@ static int compare_nothing(const void *a, const void *b, void *unused) {
   return 0;
 }
 
-static int fill_gpu(const reading *r, nvtxa_ranges *gpu, naming *n, const uint32_t *rows,
-                    uint32_t *row_of, size_t *ret_backward) {
+/* The events that are projected. nsys means to sort by the projected start; what it does is to sort
+ * by the range id. */
+static int projected_rows(const reading *r, uint32_t **ret_rows, size_t *ret_count) {
   const nvtxa__events *events = &r->events;
-  const nvtxa__projection *p = &r->projection;
-  uint32_t styles[2];
-  if (nvtxa__intern_add(&gpu->styles, "PushPop", 7, &styles[0]) != 0 ||
-      nvtxa__intern_add(&gpu->styles, "StartEnd", 8, &styles[1]) != 0) {
+  uint32_t *rows = nvtxa__alloc(events->count + 1, sizeof *rows);
+  *ret_rows = rows;
+  *ret_count = 0;
+  if (rows == NULL) {
     return -1;
   }
-  for (size_t row = 0; row < gpu->count; row++) {
-    row_of[rows[row]] = (uint32_t)row;
+  for (size_t i = 0; i < events->count; i++) {
+    rows[*ret_count] = (uint32_t)i;
+    *ret_count += r->projection.count[i] > 0;
   }
-  for (size_t row = 0; row < gpu->count; row++) {
-    uint32_t event = rows[row];
-    uint32_t parent = r->parent[event];
-    if (give_name(n, events->name[event], &gpu->name[row]) != 0) {
-      return -1;
-    }
-    gpu->thread[row] = events->thread[event];
-    gpu->range_id[row] = events->row_id[event];
-    /* What encloses a projected range encloses its calls, and is projected as well. */
-    gpu->parent[row] = parent == NVTXA__NO_PARENT ? NVTXA__NO_PARENT : row_of[parent];
-    gpu->parent_id[row] = parent == NVTXA__NO_PARENT ? 0 : events->row_id[parent];
-    gpu->start_ns[row] = events->start_ns[event];
-    gpu->duration_ns[row] = events->duration_ns[event];
-    gpu->open[row] = (events->flags[event] & NVTXA__OPEN) != 0;
-    *ret_backward += (events->flags[event] & NVTXA__BACKWARD) != 0;
-    gpu->style[row] = styles[(events->flags[event] & NVTXA__START_END) != 0];
-    gpu->projected_start_ns[row] = p->start_ns[event];
-    gpu->projected_duration_ns[row] = p->end_ns[event] - p->start_ns[event];
-    gpu->gpu_operation_count[row] = p->operations[event];
-  }
-  return 0;
+  return nvtxa__sort_by_key(rows, *ret_count, &events->row_id, compare_nothing, NULL);
 }
 
-static nvtxa_status make_gpu(const reading *r, nvtxa_ranges **ret_gpu, nvtxa_error **reterr) {
-  const nvtxa__events *events = &r->events;
-  nvtxa_ranges *gpu = nvtxa__ranges_new(NVTXA_REPORT_GPU_PROJ_TRACE);
-  naming n = {.number = NULL};
-  uint32_t *rows = nvtxa__alloc(events->count + 1, sizeof *rows);
-  uint32_t *row_of = nvtxa__alloc(events->count + 1, sizeof *row_of);
-  nvtxa_status status = NVTXA_OK;
-  size_t backward = 0;
-  int result = -1;
-  if (gpu == NULL || rows == NULL || row_of == NULL || naming_begin(&n, events, gpu) != 0 ||
-      copy_threads(gpu, &events->threads) != 0) {
-    goto out;
+static int fill_projection(const reading *r, nvtxa_ranges *gpu, const uint32_t *rows) {
+  const nvtxa__projection *p = &r->projection;
+  const nvtxa__operations *operations = &r->launches.operations;
+  int result = 0;
+  for (size_t row = 0; row < gpu->count && result == 0; row++) {
+    uint32_t event = rows[row];
+    int64_t start_ns = nvtxa__packed_get(&operations->start_ns, p->first[event]);
+    int64_t end_ns = nvtxa__operation_end_ns(operations, p->last[event]);
+    result = nvtxa__packed_add(&gpu->projected_start_ns, start_ns);
+    result |= nvtxa__packed_add(&gpu->projected_duration_ns, end_ns - start_ns);
+    result |= nvtxa__packed_add(&gpu->gpu_operation_count, p->count[event]);
   }
-  for (size_t i = 0; i < events->count; i++) {
-    rows[gpu->count] = (uint32_t)i;
-    gpu->count += r->projection.operations[i] > 0;
+  return result | nvtxa__packed_finish(&gpu->projected_start_ns) |
+         nvtxa__packed_finish(&gpu->projected_duration_ns) |
+         nvtxa__packed_finish(&gpu->gpu_operation_count);
+}
+
+/* What encloses a projected range encloses its calls, and is projected as well. */
+static int fill_parents(const reading *r, nvtxa_ranges *gpu, const uint32_t *rows) {
+  uint32_t *row_of = nvtxa__alloc(r->events.count + 1, sizeof *row_of);
+  int result = row_of == NULL ? -1 : 0;
+  for (size_t row = 0; row < gpu->count && result == 0; row++) {
+    row_of[rows[row]] = (uint32_t)row;
+  }
+  for (size_t row = 0; row < gpu->count && result == 0; row++) {
+    uint32_t parent = nvtxa__parent(&r->nesting.above, rows[row]);
+    parent = parent == NVTXA__NO_PARENT ? NVTXA__NO_PARENT : row_of[parent];
+    result = nvtxa__packed_add(&gpu->above, nvtxa__above(row, parent));
+  }
+  free(row_of);
+  return result | nvtxa__packed_finish(&gpu->above);
+}
+
+static int fill_styles(const nvtxa__events *events, nvtxa_ranges *gpu, const uint32_t *rows) {
+  uint32_t styles[2];
+  int result = nvtxa__intern_add(&gpu->styles, "PushPop", 7, &styles[0]) |
+               nvtxa__intern_add(&gpu->styles, "StartEnd", 8, &styles[1]);
+  for (size_t row = 0; row < gpu->count && result == 0; row++) {
+    int64_t flags = nvtxa__packed_get(&events->flags, rows[row]);
+    result = nvtxa__packed_add(&gpu->style, styles[(flags & NVTXA__START_END) != 0]);
+  }
+  return result | nvtxa__packed_finish(&gpu->style);
+}
+
+/* Of each row that has been projected; what was needed for that alone goes when it was used. */
+static int fill_gpu(reading *r, nvtxa_ranges *gpu, naming *n) {
+  const nvtxa__events *events = &r->events;
+  uint32_t *rows;
+  int result = projected_rows(r, &rows, &gpu->count);
+  if (result == 0) {
+    result = fill_projection(r, gpu, rows);
   }
   gpu->unattributed = r->projection.outside;
-  /* nsys means to sort by the projected start; what it does is to sort by the range id. */
-  if (nvtxa__sort_by_key(rows, gpu->count, events->row_id, compare_nothing, NULL) == 0 &&
-      nvtxa__ranges_resize(gpu, gpu->count + 1) == 0 &&
-      fill_gpu(r, gpu, &n, rows, row_of, &backward) == 0) {
-    status = nvtxa__ranges_index(gpu, r->path, reterr);
-    result = status == NVTXA_OK ? warn(r, gpu, &n, backward) : 0;
-    mark_backward(events, gpu, rows);
+  nvtxa__projection_free(&r->projection);
+  nvtxa__launches_free(&r->launches);
+  if (result == 0) {
+    result = nvtxa__packed_pick(&gpu->thread, &events->thread, rows, gpu->count) |
+             nvtxa__packed_pick(&gpu->range_id, &events->row_id, rows, gpu->count) |
+             nvtxa__packed_pick(&gpu->start_ns, &events->start_ns, rows, gpu->count) |
+             nvtxa__packed_pick(&gpu->duration_ns, &events->duration_ns, rows, gpu->count) |
+             fill_parents(r, gpu, rows) | fill_styles(events, gpu, rows) | fill_names(n, rows);
   }
-out:
-  free(n.number);
   free(rows);
-  free(row_of);
-  if (result != 0) {
+  return result;
+}
+
+static nvtxa_status make_gpu(reading *r, nvtxa_ranges **ret_gpu, nvtxa_error **reterr) {
+  nvtxa_ranges *gpu = nvtxa__ranges_new(NVTXA_REPORT_GPU_PROJ_TRACE);
+  naming n = {.number = NULL};
+  nvtxa_status status;
+  if (gpu == NULL || naming_begin(&n, &r->events, gpu) != 0 ||
+      copy_threads(gpu, &r->events.threads) != 0 || fill_gpu(r, gpu, &n) != 0) {
+    status = nvtxa__out_of_memory(reterr);
+  } else {
+    status = nvtxa__ranges_index(gpu, r->path, reterr);
+  }
+  if (status == NVTXA_OK && warn(r, gpu, &n) != 0) {
     status = nvtxa__out_of_memory(reterr);
   }
+  free(n.number);
   if (status != NVTXA_OK) {
     nvtxa__ranges_free(gpu);
     return status;
@@ -285,85 +337,56 @@ out:
 
 /* ---- host ranges ---- */
 
-/* The events' columns are the table's as well, for the time being. */
-static int share_columns(const nvtxa__events *events, nvtxa_ranges *host) {
+static void move(nvtxa__packed *to, nvtxa__packed *from) {
+  *to = *from;
+  *from = (nvtxa__packed){0};
+}
+
+/* The events' columns become the table's. */
+static nvtxa_status fill_host(reading *r, nvtxa_ranges *host, naming *n, nvtxa_error **reterr) {
+  nvtxa__events *events = &r->events;
   host->count = events->count;
-  host->name = nvtxa__alloc(host->count + 1, sizeof *host->name);
-  host->open = nvtxa__alloc(host->count + 1, sizeof *host->open);
-  host->parent = nvtxa__alloc(host->count + 1, sizeof *host->parent);
-  host->parent_id = nvtxa__alloc(host->count + 1, sizeof *host->parent_id);
-  host->child_total_ns = nvtxa__alloc(host->count + 1, sizeof *host->child_total_ns);
-  host->thread = events->thread;
-  host->range_id = events->row_id;
-  host->start_ns = events->start_ns;
-  host->duration_ns = events->duration_ns;
-  return host->name == NULL || host->open == NULL || host->parent == NULL ||
-                 host->parent_id == NULL || host->child_total_ns == NULL
-             ? -1
-             : 0;
-}
-
-/* Now they are the table's alone, or (`keep` is false) the events' again. */
-static void part_columns(nvtxa__events *events, nvtxa_ranges *host, bool keep) {
-  if (keep) {
-    events->thread = NULL;
-    events->row_id = NULL;
-    events->start_ns = NULL;
-    events->duration_ns = NULL;
-  } else {
-    host->thread = NULL;
-    host->range_id = NULL;
-    host->start_ns = NULL;
-    host->duration_ns = NULL;
+  if (fill_names(n, NULL) != 0) {
+    return nvtxa__out_of_memory(reterr);
   }
-}
-
-/* `parent` is NULL where parents are to be found anew. */
-static nvtxa_status fill_host(const reading *r, nvtxa_ranges *host, const uint32_t *parent,
-                              naming *n, nvtxa_error **reterr) {
-  const nvtxa__events *events = &r->events;
-  size_t backward = 0;
-  for (size_t row = 0; row < host->count; row++) {
-    if (give_name(n, events->name[row], &host->name[row]) != 0) {
-      return nvtxa__out_of_memory(reterr);
-    }
-    host->open[row] = (events->flags[row] & NVTXA__OPEN) != 0;
-    host->parent[row] = NVTXA__NO_PARENT;
-    backward += (events->flags[row] & NVTXA__BACKWARD) != 0;
-  }
+  move(&host->thread, &events->thread);
+  move(&host->range_id, &events->row_id);
+  move(&host->start_ns, &events->start_ns);
+  move(&host->duration_ns, &events->duration_ns);
+  move(&host->above, &r->nesting.above);
   nvtxa_status status = nvtxa__ranges_index(host, r->path, reterr);
-  if (status == NVTXA_OK) {
-    status = parent != NULL
-                 ? nvtxa__hierarchy_adopt(host, parent, r->path, reterr)
-                 : nvtxa__hierarchy_set(host, NVTXA_HIERARCHY_FROM_TIMES, NULL, r->path, reterr);
-  }
-  if (status == NVTXA_OK && warn(r, host, n, backward) != 0) {
-    status = nvtxa__out_of_memory(reterr);
-  }
-  mark_backward(events, host, NULL);
-  return status;
+  return status == NVTXA_OK ? nvtxa__hierarchy_sum(host, r->path, reterr) : status;
 }
 
-/* The table, whose columns are still shared. On failure nothing is. */
-static nvtxa_status make_host(reading *r, const uint32_t *parent, nvtxa_ranges **ret_host,
-                              nvtxa_error **reterr) {
+static nvtxa_status make_host(reading *r, nvtxa_ranges **ret_host, nvtxa_error **reterr) {
   nvtxa_ranges *host = nvtxa__ranges_new(NVTXA_REPORT_PUSHPOP_TRACE);
   naming n = {.number = NULL};
   nvtxa_status status;
   if (host == NULL || naming_begin(&n, &r->events, host) != 0 ||
-      copy_threads(host, &r->events.threads) != 0 || share_columns(&r->events, host) != 0) {
+      copy_threads(host, &r->events.threads) != 0) {
     status = nvtxa__out_of_memory(reterr);
   } else {
-    status = fill_host(r, host, parent, &n, reterr);
+    status = fill_host(r, host, &n, reterr);
+  }
+  if (status == NVTXA_OK && warn(r, host, &n) != 0) {
+    status = nvtxa__out_of_memory(reterr);
   }
   free(n.number);
-  if (status == NVTXA_OK) {
-    *ret_host = host;
-  } else if (host != NULL) {
-    part_columns(&r->events, host, false);
+  if (status != NVTXA_OK) {
     nvtxa__ranges_free(host);
+    return status;
   }
-  return status;
+  *ret_host = host;
+  return NVTXA_OK;
+}
+
+/* The parents that were found may be start/end ranges, which are no host ranges. */
+static int leave_push_pop(reading *r) {
+  if (r->events.start_end_count == 0) {
+    return 0;
+  }
+  nesting_free(&r->nesting);
+  return nvtxa__events_drop_start_end(&r->events) == 0 ? nest(r) : -1;
 }
 
 /* ---- both ---- */
@@ -381,49 +404,34 @@ static nvtxa_status await_launches(reading *r, nvtxa_status status, nvtxa_error 
   return status;
 }
 
-static nvtxa_status project_and_make_gpu(reading *r, const nesting *n, nvtxa_ranges **ret_gpu,
-                                         nvtxa_error **reterr) {
-  if (project(r, n) != 0) {
+/* All that the launches are not needed for. */
+static nvtxa_status prepare(reading *r, nvtxa_error **reterr) {
+  nvtxa_status status = read_events(r, reterr);
+  return status != NVTXA_OK                                       ? status
+         : nvtxa__events_arrange(&r->events) != 0 || nest(r) != 0 ? nvtxa__out_of_memory(reterr)
+                                                                  : NVTXA_OK;
+}
+
+static nvtxa_status project_and_make_gpu(reading *r, nvtxa_ranges **ret_gpu, nvtxa_error **reterr) {
+  if (project(r) != 0) {
     return nvtxa__out_of_memory(reterr);
   }
-  nvtxa__launches_free(&r->launches);
+  nvtxa__calls_free(&r->launches.calls);
   return nvtxa__cancelled(&r->hooks) ? nvtxa__cancel_error(reterr) : make_gpu(r, ret_gpu, reterr);
 }
 
-/* All that the launches are not needed for. */
-static nvtxa_status prepare(reading *r, nesting *n, nvtxa_ranges **ret_host, nvtxa_error **reterr) {
-  nvtxa_status status = read_events(r, reterr);
-  if (status != NVTXA_OK) {
-    return status;
-  }
-  if (nvtxa__events_arrange(&r->events) != 0 || nest(r, n) != 0) {
-    return nvtxa__out_of_memory(reterr);
-  }
-  /* Where there are no others, the host ranges are all the ranges. */
-  return r->want_host && r->events.start_end_count == 0 ? make_host(r, r->parent, ret_host, reterr)
-                                                        : NVTXA_OK;
-}
-
-/* Each table that is wanted, or none. */
+/* Each table that is wanted, or some of them and an error. */
 static nvtxa_status compute(reading *r, nvtxa_ranges **ret_host, nvtxa_ranges **ret_gpu,
                             nvtxa_error **reterr) {
-  nesting n = {.nested = NULL};
   if (r->want_gpu) {
     nvtxa__task_start(&r->task, read_launches, r);
   }
-  nvtxa_status status = await_launches(r, prepare(r, &n, ret_host, reterr), reterr);
+  nvtxa_status status = await_launches(r, prepare(r, reterr), reterr);
   if (status == NVTXA_OK && r->want_gpu) {
-    status = project_and_make_gpu(r, &n, ret_gpu, reterr);
+    status = project_and_make_gpu(r, ret_gpu, reterr);
   }
-  nesting_free(&n);
-  nvtxa__projection_free(&r->projection);
-  if (status == NVTXA_OK && r->want_host && *ret_host == NULL) {
-    /* The parents that were found may be start/end ranges. */
-    status = nvtxa__events_drop_start_end(&r->events) == 0 ? make_host(r, NULL, ret_host, reterr)
-                                                           : nvtxa__out_of_memory(reterr);
-  }
-  if (*ret_host != NULL) {
-    part_columns(&r->events, *ret_host, status == NVTXA_OK);
+  if (status == NVTXA_OK && r->want_host) {
+    status = leave_push_pop(r) == 0 ? make_host(r, ret_host, reterr) : nvtxa__out_of_memory(reterr);
   }
   return status;
 }
@@ -455,7 +463,8 @@ nvtxa_status nvtxa_ranges_read_sqlite(const char *path, const nvtxa_ranges_optio
   status = compute(&r, &host, &gpu, reterr);
   nvtxa__events_free(&r.events);
   nvtxa__launches_free(&r.launches);
-  free(r.parent);
+  nvtxa__projection_free(&r.projection);
+  nesting_free(&r.nesting);
   if (status != NVTXA_OK) {
     nvtxa__ranges_free(host);
     nvtxa__ranges_free(gpu);

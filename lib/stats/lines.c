@@ -9,16 +9,15 @@
 /* Count up to an ancestor whose level is known, then hand the levels down the same way. A row may
  * stand before its parent. */
 static void find_level(nvtxa__lines *lines, uint32_t row) {
-  const uint32_t *parent = lines->ranges->parent;
   size_t count = lines->ranges->count;
   uint32_t steps = 0;
   uint32_t known = row;
   while (known < count && lines->level[known] == UNKNOWN_LEVEL) {
-    known = parent[known];
+    known = nvtxa__range_parent(lines->ranges, known);
     steps++;
   }
   uint32_t level = (known < count ? lines->level[known] + 1 : 0) + steps;
-  for (uint32_t r = row; r != known && r < count; r = parent[r]) {
+  for (uint32_t r = row; r != known && r < count; r = nvtxa__range_parent(lines->ranges, r)) {
     lines->level[r] = --level;
   }
 }
@@ -38,8 +37,9 @@ int nvtxa__lines_make(nvtxa__lines *lines, const nvtxa_ranges *ranges) {
   for (size_t row = 0; row < count; row++) {
     find_level(lines, (uint32_t)row);
     deepest = lines->level[row] > deepest ? lines->level[row] : deepest;
-    if (ranges->parent[row] < count) {
-      lines->child_count[ranges->parent[row]]++;
+    uint32_t parent = nvtxa__range_parent(ranges, row);
+    if (parent < count) {
+      lines->child_count[parent]++;
     }
   }
   lines->rows = nvtxa__alloc((size_t)deepest + 1, sizeof *lines->rows);
@@ -58,7 +58,8 @@ void nvtxa__lines_free(nvtxa__lines *lines) {
 /* Add a row's id at `level` of the line. 0 or -1. */
 static int add(nvtxa__lines *lines, size_t level) {
   char part[NVTXA__DIGITS + 1] = ":";
-  size_t length = 1 + nvtxa__put_integer(part + 1, lines->ranges->range_id[lines->rows[level]]);
+  size_t length =
+      1 + nvtxa__put_integer(part + 1, nvtxa__range_id(lines->ranges, lines->rows[level]));
   if (nvtxa__buffer_add(&lines->text, part, length) != 0) {
     return -1;
   }
@@ -67,11 +68,10 @@ static int add(nvtxa__lines *lines, size_t level) {
 }
 
 nvtxa_text nvtxa__lines_stack(nvtxa__lines *lines, uint32_t row) {
-  const uint32_t *parent = lines->ranges->parent;
   size_t level = (size_t)lines->level[row] + 1;
   size_t kept = 0;
   /* Rows of one thread follow one another down and up: as a rule the parent is still there. */
-  for (uint32_t r = row; level > 0; r = parent[r]) {
+  for (uint32_t r = row; level > 0; r = nvtxa__range_parent(lines->ranges, r)) {
     level--;
     if (level < lines->depth && lines->rows[level] == r) {
       kept = level + 1;

@@ -34,7 +34,7 @@ typedef struct writing {
 } writing;
 
 static void put_name(writing *r, size_t row, size_t dashes) {
-  uint32_t name = r->ranges->name[row];
+  uint32_t name = nvtxa__range_name(r->ranges, row);
   nvtxa_text text = r->ranges->names.texts[name];
   nvtxa__cell_text(&r->cells, text, r->quoted[name], text.length == 0 ? 0 : dashes);
 }
@@ -46,11 +46,11 @@ static void put_thread(writing *r, nvtxa__thread thread) {
 
 /* RangeId, ParentId and RangeStack. */
 static void put_ids(writing *r, size_t row) {
-  nvtxa__cell_integer(&r->cells, r->ranges->range_id[row]);
-  if (r->ranges->parent[row] == NVTXA__NO_PARENT) {
+  nvtxa__cell_integer(&r->cells, nvtxa__range_id(r->ranges, row));
+  if (nvtxa__range_parent(r->ranges, row) == NVTXA__NO_PARENT) {
     nvtxa__cell_empty(&r->cells);
   } else {
-    nvtxa__cell_integer(&r->cells, r->ranges->parent_id[row]);
+    nvtxa__cell_integer(&r->cells, nvtxa__range_parent_id(r->ranges, row));
   }
   nvtxa_text stack = nvtxa__lines_stack(&r->lines, (uint32_t)row);
   if (stack.data == NULL) {
@@ -62,14 +62,14 @@ static void put_ids(writing *r, size_t row) {
 
 static void put_host_row(writing *r, size_t row) {
   const nvtxa_ranges *ranges = r->ranges;
-  int64_t duration_ns = ranges->duration_ns[row];
-  nvtxa__cell_integer(&r->cells, ranges->start_ns[row]);
+  int64_t duration_ns = nvtxa__range_duration_ns(ranges, row);
+  nvtxa__cell_integer(&r->cells, nvtxa__range_start_ns(ranges, row));
   nvtxa__cell_integer(&r->cells, nvtxa__range_end_ns(ranges, row));
   nvtxa__cell_integer(&r->cells, duration_ns);
-  nvtxa__cell_integer(&r->cells, ranges->child_total_ns[row]);
-  nvtxa__cell_integer(&r->cells, duration_ns - ranges->child_total_ns[row]);
+  nvtxa__cell_integer(&r->cells, nvtxa__range_child_total_ns(ranges, row));
+  nvtxa__cell_integer(&r->cells, duration_ns - nvtxa__range_child_total_ns(ranges, row));
   put_name(r, row, 0);
-  put_thread(r, ranges->threads[ranges->thread[row]]);
+  put_thread(r, nvtxa__range_thread(ranges, row));
   nvtxa__cell_integer(&r->cells, r->lines.level[row]);
   nvtxa__cell_integer(&r->cells, r->lines.child_count[row]);
   put_ids(r, row);
@@ -79,15 +79,15 @@ static void put_host_row(writing *r, size_t row) {
 
 static void put_gpu_row(writing *r, size_t row) {
   const nvtxa_ranges *ranges = r->ranges;
-  nvtxa_text style = ranges->styles.texts[ranges->style[row]];
+  nvtxa_text style = ranges->styles.texts[nvtxa__range_style(ranges, row)];
   put_name(r, row, 0);
-  nvtxa__cell_integer(&r->cells, ranges->projected_start_ns[row]);
-  nvtxa__cell_integer(&r->cells, ranges->projected_duration_ns[row]);
-  nvtxa__cell_integer(&r->cells, ranges->start_ns[row]);
-  nvtxa__cell_integer(&r->cells, ranges->duration_ns[row]);
+  nvtxa__cell_integer(&r->cells, nvtxa__packed_get(&ranges->projected_start_ns, row));
+  nvtxa__cell_integer(&r->cells, nvtxa__packed_get(&ranges->projected_duration_ns, row));
+  nvtxa__cell_integer(&r->cells, nvtxa__range_start_ns(ranges, row));
+  nvtxa__cell_integer(&r->cells, nvtxa__range_duration_ns(ranges, row));
   nvtxa__cell_text(&r->cells, style, nvtxa__cell_is_quoted(&r->cells, style), 0);
-  put_thread(r, ranges->threads[ranges->thread[row]]);
-  nvtxa__cell_integer(&r->cells, ranges->gpu_operation_count[row]);
+  put_thread(r, nvtxa__range_thread(ranges, row));
+  nvtxa__cell_integer(&r->cells, nvtxa__packed_get(&ranges->gpu_operation_count, row));
   nvtxa__cell_integer(&r->cells, r->lines.level[row]);
   nvtxa__cell_integer(&r->cells, r->lines.child_count[row]);
   put_ids(r, row);
@@ -244,14 +244,14 @@ static int collect_unmeasured(const nvtxa_ranges *host, const nvtxa_ranges *gpu,
   *ret_count = 0;
   for (size_t t = 0; t < NVTXA__COUNT(tables); t++) {
     for (size_t row = 0; row < tables[t]->count; row++) {
-      if (!tables[t]->open[row]) {
+      if (!nvtxa__range_is_open(tables[t], row)) {
         continue;
       }
       if (nvtxa__reserve(ret_ids, &capacity, *ret_count + 1, sizeof **ret_ids) != 0) {
         free(*ret_ids);
         return -1;
       }
-      (*ret_ids)[(*ret_count)++] = tables[t]->range_id[row];
+      (*ret_ids)[(*ret_count)++] = nvtxa__range_id(tables[t], row);
     }
   }
   return 0;

@@ -571,7 +571,7 @@ Test(ranges, a_parent_that_is_not_there_is_no_disagreement) {
                                    "10,50,40,0,40,b,1,1,2,0,2,77,:1:77:2,----b\n");
   cr_expect_eq(nvtxa_ranges_warning_count(ranges), 0);
   cr_expect(get(ranges, 1).has_parent && get(ranges, 1).parent_id == 77);
-  cr_expect_eq(ranges->parent[1], NVTXA__UNKNOWN_PARENT);
+  cr_expect_eq(nvtxa__range_parent(ranges, 1), NVTXA__UNKNOWN_PARENT);
   nvtxa_ranges_unref(ranges);
 }
 
