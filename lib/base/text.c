@@ -69,20 +69,68 @@ const char *nvtxa__quote(char buffer[NVTXA__QUOTED], const char *data, size_t le
   return buffer;
 }
 
-bool nvtxa__parse_int64(const char *data, size_t length, int64_t *ret) {
-  bool negative = length > 0 && data[0] == '-';
-  size_t i = negative;
-  if (i == length) {
+/* Eight digits at a time. */
+static bool parse_eight(const char *data, uint64_t *ret) {
+  uint64_t word;
+  memcpy(&word, data, sizeof word);
+  word = le64toh(word);
+  /* Each byte is a digit where its upper half is 3, also when 6 is added. */
+  const uint64_t upper = 0xF0F0F0F0F0F0F0F0u;
+  const uint64_t threes = 0x3030303030303030u;
+  if (((word & upper) ^ threes) != 0 || (((word + 0x0606060606060606u) & upper) ^ threes) != 0) {
     return false;
   }
-  uint64_t limit = negative ? (uint64_t)INT64_MAX + 1 : (uint64_t)INT64_MAX;
+  /* Pairs of digits, then pairs of pairs, then both halves. */
+  word -= threes;
+  word = (word * 10 + (word >> 8)) & 0x00FF00FF00FF00FFu;
+  word = (word * 100 + (word >> 16)) & 0x0000FFFF0000FFFFu;
+  *ret = (word * 10000 + (word >> 32)) & 0xFFFFFFFFu;
+  return true;
+}
+
+/* With a check at each digit. */
+static bool parse_slowly(const char *data, size_t length, uint64_t limit, uint64_t *ret) {
   uint64_t value = 0;
-  for (; i < length; i++) {
+  for (size_t i = 0; i < length; i++) {
     unsigned digit = (unsigned)(unsigned char)data[i] - '0';
     if (digit > 9 || value > (limit - digit) / 10) {
       return false;
     }
     value = value * 10 + digit;
+  }
+  *ret = value;
+  return true;
+}
+
+bool nvtxa__parse_int64(const char *data, size_t length, int64_t *ret) {
+  enum { ALWAYS_FIT = 18 };
+  bool negative = length > 0 && data[0] == '-';
+  uint64_t limit = negative ? (uint64_t)INT64_MAX + 1 : (uint64_t)INT64_MAX;
+  uint64_t value = 0;
+  uint64_t eight;
+  data += negative;
+  length -= negative;
+  if (length == 0) {
+    return false;
+  }
+  if (length > ALWAYS_FIT) {
+    if (!parse_slowly(data, length, limit, &value)) {
+      return false;
+    }
+  } else {
+    for (; length >= 8; data += 8, length -= 8) {
+      if (!parse_eight(data, &eight)) {
+        return false;
+      }
+      value = value * 100000000 + eight;
+    }
+    for (; length > 0; data++, length--) {
+      unsigned digit = (unsigned)(unsigned char)*data - '0';
+      if (digit > 9) {
+        return false;
+      }
+      value = value * 10 + digit;
+    }
   }
   *ret = negative ? (int64_t)(0 - value) : (int64_t)value;
   return true;

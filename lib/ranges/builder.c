@@ -111,56 +111,56 @@ static bool intern_thread(nvtxa_ranges_builder *builder, nvtxa__thread thread, u
   return true;
 }
 
-static bool intern_name(nvtxa_ranges_builder *builder, nvtxa_text name, uint32_t *ret) {
-  if (nvtxa__utf8_valid(name.data, name.length) != name.length) {
+int nvtxa__builder_name(nvtxa_ranges_builder *builder, nvtxa_text name, uint32_t *ret,
+                        bool *ret_replaced) {
+  *ret_replaced = nvtxa__utf8_valid(name.data, name.length) != name.length;
+  if (*ret_replaced) {
     builder->replaced.length = 0;
     if (name.length > SIZE_MAX / 3 ||
         nvtxa__reserve(&builder->replaced.data, &builder->replaced.capacity, name.length * 3, 1) !=
             0) {
-      return false;
+      return -1;
     }
     name.length = nvtxa__utf8_replace(builder->replaced.data, name.data, name.length);
     name.data = builder->replaced.data;
-    builder->replaced_count++;
   }
-  return nvtxa__intern_add(&builder->ranges->names, name.data, name.length, ret) == 0;
+  return nvtxa__intern_add(&builder->ranges->names, name.data, name.length, ret);
 }
 
-nvtxa_status nvtxa__builder_add_row(nvtxa_ranges_builder *builder, const nvtxa_range *range,
-                                    int64_t declared_children, nvtxa_error **reterr) {
+int nvtxa__builder_style(nvtxa_ranges_builder *builder, nvtxa_text style, uint32_t *ret) {
+  return nvtxa__intern_add(&builder->ranges->styles, style.data, style.length, ret);
+}
+
+nvtxa_status nvtxa__builder_add_row(nvtxa_ranges_builder *builder, const nvtxa__builder_row *row,
+                                    nvtxa_error **reterr) {
   nvtxa_ranges *ranges = builder->ranges;
-  size_t row = ranges->count;
-  if (row == NVTXA__MAX_ROWS) {
+  uint32_t thread;
+  if (ranges->count == NVTXA__MAX_ROWS) {
     return nvtxa__fail(reterr, NVTXA_ERROR_LIMIT, &(nvtxa__where){.file = builder->file},
                        "more than %zu ranges, the limit for one report", NVTXA__MAX_ROWS);
   }
-  nvtxa__thread thread = {range->process_id, range->thread_id};
-  uint32_t name;
-  uint32_t thread_number;
-  uint32_t style;
-  if (!intern_name(builder, range->name, &name) ||
-      !intern_thread(builder, thread, &thread_number)) {
+  if (!intern_thread(builder, row->thread, &thread)) {
     return nvtxa__out_of_memory(reterr);
   }
-  int result = nvtxa__packed_add(&ranges->name, name);
-  result |= nvtxa__packed_add(&ranges->thread, thread_number);
-  result |= nvtxa__packed_add(&ranges->range_id, range->range_id);
-  result |= nvtxa__packed_add(&builder->declared_parent, range->parent_id);
-  result |= nvtxa__packed_add(&builder->has_parent, range->has_parent);
-  result |= nvtxa__packed_add(&ranges->start_ns, range->start_ns);
-  result |= nvtxa__packed_add(&ranges->duration_ns, range->duration_ns);
-  result |= nvtxa__packed_add(&ranges->open, range->open);
+  int result = nvtxa__packed_add(&ranges->name, row->name);
+  result |= nvtxa__packed_add(&ranges->thread, thread);
+  result |= nvtxa__packed_add(&ranges->range_id, row->range_id);
+  result |= nvtxa__packed_add(&builder->declared_parent, row->parent_id);
+  result |= nvtxa__packed_add(&builder->has_parent, row->has_parent);
+  result |= nvtxa__packed_add(&ranges->start_ns, row->start_ns);
+  result |= nvtxa__packed_add(&ranges->duration_ns, row->duration_ns);
+  result |= nvtxa__packed_add(&ranges->open, row->open);
   if (ranges->report == NVTXA_REPORT_PUSHPOP_TRACE) {
-    result |= nvtxa__packed_add(&ranges->child_total_ns, range->child_total_ns);
-    result |= nvtxa__packed_add(&builder->child_counts, declared_children);
+    result |= nvtxa__packed_add(&ranges->child_total_ns, row->child_total_ns);
+    result |= nvtxa__packed_add(&builder->child_counts, row->child_count);
   } else {
-    result |= nvtxa__intern_add(&ranges->styles, range->style.data, range->style.length, &style);
-    result |= result == 0 ? nvtxa__packed_add(&ranges->style, style) : 0;
-    result |= nvtxa__packed_add(&ranges->projected_start_ns, range->projected_start_ns);
-    result |= nvtxa__packed_add(&ranges->projected_duration_ns, range->projected_duration_ns);
-    result |= nvtxa__packed_add(&ranges->gpu_operation_count, range->gpu_operation_count);
+    result |= nvtxa__packed_add(&ranges->style, row->style);
+    result |= nvtxa__packed_add(&ranges->projected_start_ns, row->projected_start_ns);
+    result |= nvtxa__packed_add(&ranges->projected_duration_ns, row->projected_duration_ns);
+    result |= nvtxa__packed_add(&ranges->gpu_operation_count, row->gpu_operation_count);
   }
-  builder->open_count += range->open;
+  builder->open_count += row->open;
+  builder->replaced_count += row->replaced;
   ranges->count++;
   return result == 0 ? NVTXA_OK : nvtxa__out_of_memory(reterr);
 }
@@ -189,10 +189,28 @@ nvtxa_status nvtxa_ranges_builder_add(nvtxa_ranges_builder *builder, const nvtxa
       (host && own.exclusive_ns != own.duration_ns - own.child_total_ns)) {
     return nvtxa__invalid(reterr, "a range without a name, or whose times contradict each other");
   }
+  nvtxa__builder_row row = {
+      .has_parent = own.has_parent,
+      .open = own.open,
+      .thread = {own.process_id, own.thread_id},
+      .range_id = own.range_id,
+      .parent_id = own.parent_id,
+      .start_ns = own.start_ns,
+      .duration_ns = own.duration_ns,
+      .child_total_ns = own.child_total_ns,
+      .child_count = -1,
+      .projected_start_ns = own.projected_start_ns,
+      .projected_duration_ns = own.projected_duration_ns,
+      .gpu_operation_count = own.gpu_operation_count,
+  };
   if (own.style.data == NULL) {
     own.style = nvtxa__text("");
   }
-  return nvtxa__builder_add_row(builder, &own, -1, reterr);
+  if (nvtxa__builder_name(builder, own.name, &row.name, &row.replaced) != 0 ||
+      (!host && nvtxa__builder_style(builder, own.style, &row.style) != 0)) {
+    return nvtxa__out_of_memory(reterr);
+  }
+  return nvtxa__builder_add_row(builder, &row, reterr);
 }
 
 /* ---- finishing ---- */

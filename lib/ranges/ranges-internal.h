@@ -176,9 +176,32 @@ int nvtxa__ranges_warn(nvtxa_ranges *ranges, size_t replaced_count, size_t open_
 
 /* ---- inside ranges/: row by row (builder.c) ---- */
 
-/* `declared_children` is the report's NumChild, or -1 where it is not known. */
-nvtxa_status nvtxa__builder_add_row(nvtxa_ranges_builder *builder, const nvtxa_range *range,
-                                    int64_t declared_children, nvtxa_error **reterr);
+/* A row, its texts as numbers. What the table's report does not have is 0. */
+typedef struct nvtxa__builder_row {
+  uint32_t name;
+  uint32_t style;
+  bool replaced; /* bytes of the name were */
+  bool has_parent;
+  bool open;
+  nvtxa__thread thread;
+  int64_t range_id;
+  int64_t parent_id;
+  int64_t start_ns;
+  int64_t duration_ns;
+  int64_t child_total_ns;
+  int64_t child_count; /* declared, or -1 where it is not known */
+  int64_t projected_start_ns;
+  int64_t projected_duration_ns;
+  int64_t gpu_operation_count;
+} nvtxa__builder_row;
+
+/* The numbers of texts. *ret_replaced: the name was not UTF-8. 0 or -1. */
+int nvtxa__builder_name(nvtxa_ranges_builder *builder, nvtxa_text name, uint32_t *ret,
+                        bool *ret_replaced);
+int nvtxa__builder_style(nvtxa_ranges_builder *builder, nvtxa_text style, uint32_t *ret);
+
+nvtxa_status nvtxa__builder_add_row(nvtxa_ranges_builder *builder, const nvtxa__builder_row *row,
+                                    nvtxa_error **reterr);
 /* Whether the sum still fits. */
 bool nvtxa__builder_add_unattributed(nvtxa_ranges_builder *builder,
                                      const nvtxa__unattributed *more);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "export/export-internal.h"
-#include "ranges-internal.h"
+#include "report-internal.h"
 
 /* Mark the ranges of which export.json knows that their durations are no measures. The table was
  * just made and is nobody else's yet. 0 or -1. */
@@ -37,27 +37,40 @@ static int mark_unmeasured(nvtxa_ranges *ranges, const nvtxa__record *record) {
                            nvtxa__report_name(ranges->report, NVTXA__NAMING_NEW));
 }
 
+static nvtxa_status open_both(const nvtxa_export *exported, const nvtxa_hooks *hooks,
+                              nvtxa__feed feeds[NVTXA_REPORT_COUNT], nvtxa_error **reterr) {
+  for (int kind = 0; kind < NVTXA_REPORT_COUNT; kind++) {
+    const char *path = nvtxa_export_report_path(exported, (nvtxa_report)kind);
+    nvtxa_status status = nvtxa__report_open(&feeds[kind], path, (nvtxa_report)kind, hooks, reterr);
+    if (status != NVTXA_OK) {
+      while (kind-- > 0) {
+        nvtxa__report_close(&feeds[kind]);
+      }
+      return status;
+    }
+  }
+  return NVTXA_OK;
+}
+
 static nvtxa_status read_reports(const nvtxa_export *exported, nvtxa_ranges_options *options,
                                  nvtxa_ranges **ret_host, nvtxa_ranges **ret_gpu,
                                  nvtxa_error **reterr) {
-  nvtxa_ranges *host;
-  nvtxa_ranges *gpu;
+  nvtxa__feed feeds[NVTXA_REPORT_COUNT];
+  nvtxa_ranges *tables[NVTXA_REPORT_COUNT];
   /* What this library wrote is RFC 4180, whatever nsys the trace came from. */
   options->quoting = nvtxa_export_engine(exported) == NVTXA_ENGINE_NATIVE
                          ? NVTXA_QUOTING_AUTO
                          : nvtxa_ranges_quoting_of(nvtxa_export_nsys_version(exported));
-  nvtxa_status status =
-      nvtxa_ranges_read_file(nvtxa_export_report_path(exported, NVTXA_REPORT_PUSHPOP_TRACE),
-                             NVTXA_REPORT_PUSHPOP_TRACE, options, &host, reterr);
+  nvtxa_status status = open_both(exported, options->hooks, feeds, reterr);
+  if (status == NVTXA_OK) {
+    status = nvtxa__reports_read(feeds, NVTXA_REPORT_COUNT, options, (nvtxa__division){0}, tables,
+                                 reterr);
+  }
   if (status != NVTXA_OK) {
     return status;
   }
-  status = nvtxa_ranges_read_file(nvtxa_export_report_path(exported, NVTXA_REPORT_GPU_PROJ_TRACE),
-                                  NVTXA_REPORT_GPU_PROJ_TRACE, options, &gpu, reterr);
-  if (status != NVTXA_OK) {
-    nvtxa_ranges_unref(host);
-    return status;
-  }
+  nvtxa_ranges *host = tables[NVTXA_REPORT_PUSHPOP_TRACE];
+  nvtxa_ranges *gpu = tables[NVTXA_REPORT_GPU_PROJ_TRACE];
   if (mark_unmeasured(host, &exported->record) != 0 ||
       mark_unmeasured(gpu, &exported->record) != 0) {
     nvtxa_ranges_unref(host);

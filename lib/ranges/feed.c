@@ -1,0 +1,407 @@
+/*
+ * Several threads at the reports. A report is divided into parts of equal size; a thread takes a
+ * part, goes on to where a line begins in it, reads records until one begins in the next part, and
+ * gives the rows to the table when all parts before have given theirs.
+ *
+ * A line need not begin a record: names may hold line breaks. But the part before tells where its
+ * last record really ended. Where the next part began elsewhere, what was read of it is thrown away
+ * and it is read again from the right place; likewise where something was wrong in it, so that the
+ * error is the first in the report and knows its line. So the rows are those that one thread would
+ * read, whatever the division.
+ */
+#include <sched.h>
+#include <stdlib.h>
+
+#include "report-internal.h"
+
+enum {
+  PART_SIZE = 1 << 20, /* bytes */
+  MOST_THREADS = 8,
+  MANY_NAMES = 1 << 14, /* a thread forgets the names that it knows when they are so many */
+};
+
+/* Rows by the numbers that a thread has for texts; and those for work outside every range. */
+typedef struct part {
+  uint64_t begin; /* where its first record begins */
+  uint64_t end;   /* where its last one ends */
+  uint64_t lines;
+  size_t count;
+  size_t outside_count;
+  bool failed;
+} part;
+
+typedef struct outside_row {
+  nvtxa__unattributed work;
+  uint64_t line; /* from the part's first, from 0 */
+} outside_row;
+
+/* What is shared of a feed. */
+typedef struct progress {
+  nvtxa__feed *feed;
+  size_t part_count;
+  /* Under the lock: */
+  size_t taken; /* parts that threads have taken */
+  size_t given; /* parts whose rows are in the table */
+  bool stopped;
+  /* The thread's whose turn it is: */
+  uint64_t expected; /* where the next record begins */
+  uint64_t line;
+} progress;
+
+typedef struct crew {
+  progress *feeds;
+  size_t feed_count;
+  size_t part_size;
+  nvtxa__activity *activity;
+  pthread_mutex_t lock;
+  pthread_cond_t turn; /* a part was given, or a feed stopped */
+} crew;
+
+typedef struct worker {
+  crew *shared;
+  size_t number;
+  nvtxa__task task;
+  nvtxa__cursor cursor;
+  const nvtxa__feed *feed; /* that `texts` are of */
+  nvtxa__intern texts;
+  nvtxa_text last_style;
+  uint32_t last_style_number;
+  nvtxa__builder_row *rows;
+  size_t row_capacity;
+  outside_row *outside;
+  size_t outside_capacity;
+  /* By number of a text: its number in the table. */
+  uint32_t *names;
+  uint32_t *styles;
+  bool *replaced; /* counts where the name has a number */
+  size_t name_capacity;
+} worker;
+
+/* ---- reading a part ---- */
+
+static int number_text(worker *w, nvtxa_text text, uint32_t *ret) {
+  return nvtxa__intern_add(&w->texts, text.data, text.length, ret);
+}
+
+/* Rows of one style come in runs. */
+static int number_style(worker *w, nvtxa_text style, uint32_t *ret) {
+  if (w->last_style.data == NULL || !nvtxa__text_equal(style, w->last_style)) {
+    if (number_text(w, style, &w->last_style_number) != 0) {
+      return -1;
+    }
+    w->last_style = w->texts.texts[w->last_style_number];
+  }
+  *ret = w->last_style_number;
+  return 0;
+}
+
+static int add_row(worker *w, part *p, const nvtxa__said *said) {
+  if (said->unattributed) {
+    if (nvtxa__reserve(&w->outside, &w->outside_capacity, p->outside_count + 1,
+                       sizeof *w->outside) != 0) {
+      return -1;
+    }
+    w->outside[p->outside_count++] = (outside_row){said->outside, p->lines};
+    return 0;
+  }
+  if (nvtxa__reserve(&w->rows, &w->row_capacity, p->count + 1, sizeof *w->rows) != 0) {
+    return -1;
+  }
+  nvtxa__builder_row *row = &w->rows[p->count++];
+  *row = said->row;
+  return number_text(w, said->name, &row->name) |
+         (said->style.data == NULL ? 0 : number_style(w, said->style, &row->style));
+}
+
+/* Know the texts of this feed, and not too many of them. */
+static void forget(worker *w, const nvtxa__feed *feed) {
+  if (w->feed != feed || w->texts.count > MANY_NAMES) {
+    nvtxa__intern_free(&w->texts);
+    w->last_style = (nvtxa_text){NULL, 0};
+    for (size_t i = 0; i < w->name_capacity; i++) {
+      w->names[i] = NVTXA__NO_ITEM;
+      w->styles[i] = NVTXA__NO_ITEM;
+    }
+    w->feed = feed;
+  }
+}
+
+/* The records from where the cursor is on, up to the first that begins at `limit` or later. */
+static nvtxa_status read_part(worker *w, uint64_t limit, part *p, nvtxa_error **reterr) {
+  nvtxa__cursor *cursor = &w->cursor;
+  uint64_t first_line = cursor->line;
+  *p = (part){.begin = nvtxa__cursor_offset(cursor)};
+  while (nvtxa__cursor_offset(cursor) < limit) {
+    bool done;
+    nvtxa__said said;
+    nvtxa_status status = nvtxa__cursor_read(cursor, &done, reterr);
+    if (status == NVTXA_OK && done) {
+      break;
+    }
+    p->lines = cursor->line - first_line;
+    if (status == NVTXA_OK) {
+      status = nvtxa__row_read(cursor, &said, reterr);
+    }
+    if (status == NVTXA_OK && add_row(w, p, &said) != 0) {
+      status = nvtxa__out_of_memory(reterr);
+    }
+    if (status != NVTXA_OK) {
+      return status;
+    }
+    nvtxa__cursor_advance(cursor);
+  }
+  p->end = nvtxa__cursor_offset(cursor);
+  p->lines = cursor->line - first_line;
+  return NVTXA_OK;
+}
+
+static uint64_t part_begin(const crew *shared, const progress *from, size_t number) {
+  return from->feed->begin + number * (uint64_t)shared->part_size;
+}
+
+/* A part whose true beginning is not known yet: it is taken to be where a line begins. */
+static void read_ahead(worker *w, const progress *from, size_t number, part *p) {
+  const nvtxa__feed *feed = from->feed;
+  uint64_t begin = part_begin(w->shared, from, number);
+  nvtxa_status status = NVTXA_OK;
+  *p = (part){.failed = true};
+  if (number == 0) {
+    nvtxa__cursor_go(&w->cursor, &feed->report, begin, 0);
+  } else {
+    nvtxa__cursor_go(&w->cursor, &feed->report, begin - 1, 0);
+    status = nvtxa__cursor_to_line(&w->cursor, NULL);
+  }
+  if (status == NVTXA_OK) {
+    status = read_part(w, part_begin(w->shared, from, number + 1), p, NULL);
+  }
+  p->failed = status != NVTXA_OK;
+}
+
+/* ---- giving the rows ---- */
+
+/* Room for the table's numbers of all texts that are known. */
+static int reserve_numbers(worker *w) {
+  size_t known = w->name_capacity;
+  size_t wanted = w->texts.count + MANY_NAMES / 4;
+  if (w->texts.count <= known) {
+    return 0;
+  }
+  uint32_t *names = realloc(w->names, wanted * sizeof *names);
+  w->names = names != NULL ? names : w->names;
+  uint32_t *styles = realloc(w->styles, wanted * sizeof *styles);
+  w->styles = styles != NULL ? styles : w->styles;
+  bool *replaced = realloc(w->replaced, wanted * sizeof *replaced);
+  w->replaced = replaced != NULL ? replaced : w->replaced;
+  if (names == NULL || styles == NULL || replaced == NULL) {
+    return -1;
+  }
+  for (size_t i = known; i < wanted; i++) {
+    names[i] = NVTXA__NO_ITEM;
+    styles[i] = NVTXA__NO_ITEM;
+  }
+  w->name_capacity = wanted;
+  return 0;
+}
+
+static int translate(worker *w, nvtxa_ranges_builder *builder, bool styled,
+                     nvtxa__builder_row *row) {
+  uint32_t name = row->name;
+  uint32_t style = row->style;
+  if (w->names[name] == NVTXA__NO_ITEM &&
+      nvtxa__builder_name(builder, w->texts.texts[name], &w->names[name], &w->replaced[name]) !=
+          0) {
+    return -1;
+  }
+  if (styled && w->styles[style] == NVTXA__NO_ITEM &&
+      nvtxa__builder_style(builder, w->texts.texts[style], &w->styles[style]) != 0) {
+    return -1;
+  }
+  row->name = w->names[name];
+  row->style = styled ? w->styles[style] : 0;
+  row->replaced = w->replaced[name];
+  return 0;
+}
+
+static nvtxa_status sum_overflows(const nvtxa__feed *feed, const outside_row *row, uint64_t line,
+                                  nvtxa_error **reterr) {
+  return nvtxa__fail(reterr, NVTXA_ERROR_REPORT_VALUE,
+                     &(nvtxa__where){
+                         .file = feed->report.shown,
+                         .line = line + row->line,
+                         .field = feed->report.columns[NVTXA__GPU_OPERATIONS].name,
+                         .hint = nvtxa__damaged,
+                     },
+                     "'%lld' makes the sum pass 64 bits", (long long)row->work.operations);
+}
+
+static nvtxa_status add_rows(worker *w, const progress *from, const part *p, nvtxa_error **reterr) {
+  const nvtxa__feed *feed = from->feed;
+  bool styled = feed->report.kind == NVTXA_REPORT_GPU_PROJ_TRACE;
+  nvtxa_status status = NVTXA_OK;
+  if (reserve_numbers(w) != 0) {
+    return nvtxa__out_of_memory(reterr);
+  }
+  for (size_t i = 0; i < p->count && status == NVTXA_OK; i++) {
+    status = translate(w, feed->builder, styled, &w->rows[i]) == 0
+                 ? nvtxa__builder_add_row(feed->builder, &w->rows[i], reterr)
+                 : nvtxa__out_of_memory(reterr);
+  }
+  for (size_t i = 0; i < p->outside_count && status == NVTXA_OK; i++) {
+    if (!nvtxa__builder_add_unattributed(feed->builder, &w->outside[i].work)) {
+      status = sum_overflows(feed, &w->outside[i], from->line, reterr);
+    }
+  }
+  return status;
+}
+
+/* It is this part's turn, and all before it are in the table. */
+static nvtxa_status give(worker *w, progress *to, size_t number, part *p, nvtxa_error **reterr) {
+  uint64_t limit = part_begin(w->shared, to, number + 1);
+  if (to->expected >= limit) {
+    return NVTXA_OK; /* a record of the part before covers all of this one */
+  }
+  if (p->failed || p->begin != to->expected) {
+    w->cursor.longest = NVTXA__LONGEST_RECORD;
+    nvtxa__cursor_go(&w->cursor, &to->feed->report, to->expected, to->line);
+    nvtxa_status status = read_part(w, limit, p, reterr);
+    w->cursor.longest = 4 * w->shared->part_size;
+    if (status != NVTXA_OK) {
+      return status;
+    }
+  }
+  nvtxa_status status = add_rows(w, to, p, reterr);
+  to->expected = p->end;
+  to->line += p->lines;
+  return status;
+}
+
+/* ---- the crew ---- */
+
+/* The next part to read: of the thread's own report first, then of the others. */
+static progress *take(worker *w, size_t *ret_number) {
+  crew *shared = w->shared;
+  progress *found = NULL;
+  pthread_mutex_lock(&shared->lock);
+  for (size_t i = 0; i < shared->feed_count && found == NULL; i++) {
+    progress *next = &shared->feeds[(w->number + i) % shared->feed_count];
+    if (!next->stopped && next->taken < next->part_count) {
+      *ret_number = next->taken++;
+      found = next;
+    }
+  }
+  pthread_mutex_unlock(&shared->lock);
+  return found;
+}
+
+/* False where the feed was stopped meanwhile. */
+static bool await_turn(crew *shared, const progress *feed, size_t number) {
+  pthread_mutex_lock(&shared->lock);
+  while (!feed->stopped && feed->given < number) {
+    pthread_cond_wait(&shared->turn, &shared->lock);
+  }
+  bool go_on = !feed->stopped;
+  pthread_mutex_unlock(&shared->lock);
+  return go_on;
+}
+
+static void end_turn(crew *shared, progress *feed, nvtxa_status status) {
+  pthread_mutex_lock(&shared->lock);
+  feed->given++;
+  feed->stopped = status != NVTXA_OK;
+  pthread_cond_broadcast(&shared->turn);
+  pthread_mutex_unlock(&shared->lock);
+}
+
+static void work(void *user) {
+  worker *w = user;
+  progress *from;
+  size_t number;
+  while ((from = take(w, &number)) != NULL) {
+    nvtxa__feed *feed = from->feed;
+    part p;
+    forget(w, feed);
+    read_ahead(w, from, number, &p);
+    if (!await_turn(w->shared, from, number)) {
+      continue;
+    }
+    feed->status = nvtxa__cancelled(feed->report.hooks) ? nvtxa__cancel_error(&feed->error)
+                                                        : give(w, from, number, &p, &feed->error);
+    nvtxa_status status = feed->status;
+    bool last = number + 1 == from->part_count;
+    end_turn(w->shared, from, status);
+    if (last && status == NVTXA_OK) {
+      feed->status = nvtxa_ranges_builder_finish(feed->builder, &feed->ranges, &feed->error);
+    }
+    if (w->number == 0) {
+      nvtxa__activity_tick(w->shared->activity);
+    }
+  }
+}
+
+static void worker_free(worker *w) {
+  nvtxa__cursor_free(&w->cursor);
+  nvtxa__intern_free(&w->texts);
+  free(w->rows);
+  free(w->outside);
+  free(w->names);
+  free(w->styles);
+  free(w->replaced);
+}
+
+static size_t processors(void) {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? (size_t)CPU_COUNT(&set) : 1;
+}
+
+nvtxa_status nvtxa__feeds_read(nvtxa__feed *feeds, size_t count, nvtxa__division division,
+                               nvtxa__activity *activity, nvtxa_error **reterr) {
+  crew shared = {
+      .feeds = calloc(count, sizeof *shared.feeds),
+      .feed_count = count,
+      .part_size = division.part_size == 0 ? PART_SIZE : division.part_size,
+      .activity = activity,
+      .lock = PTHREAD_MUTEX_INITIALIZER,
+      .turn = PTHREAD_COND_INITIALIZER,
+  };
+  size_t part_count = 0;
+  size_t crew_size = division.thread_count == 0 ? processors() : division.thread_count;
+  worker *workers = NULL;
+  if (shared.feeds == NULL) {
+    return nvtxa__out_of_memory(reterr);
+  }
+  for (size_t i = 0; i < count; i++) {
+    uint64_t size = feeds[i].report.size - feeds[i].begin;
+    size_t parts = (size_t)(size / shared.part_size) + 1;
+    shared.feeds[i] = (progress){
+        .feed = &feeds[i],
+        .part_count = parts,
+        .expected = feeds[i].begin,
+        .line = feeds[i].line,
+    };
+    part_count += parts;
+  }
+  crew_size = crew_size > MOST_THREADS ? MOST_THREADS : crew_size;
+  crew_size = crew_size > part_count ? part_count : crew_size;
+  workers = calloc(crew_size, sizeof *workers);
+  if (workers == NULL) {
+    free(shared.feeds);
+    return nvtxa__out_of_memory(reterr);
+  }
+  for (size_t i = 0; i < crew_size; i++) {
+    workers[i] = (worker){.shared = &shared, .number = i};
+    nvtxa__cursor_init(&workers[i].cursor, 4 * shared.part_size);
+  }
+  for (size_t i = 1; i < crew_size; i++) {
+    nvtxa__task_start(&workers[i].task, work, &workers[i]);
+  }
+  work(&workers[0]);
+  for (size_t i = 1; i < crew_size; i++) {
+    nvtxa__task_wait(&workers[i].task);
+  }
+  for (size_t i = 0; i < crew_size; i++) {
+    worker_free(&workers[i]);
+  }
+  free(workers);
+  free(shared.feeds);
+  return NVTXA_OK;
+}

@@ -1,0 +1,149 @@
+/* What a record of a report says, and whether that can be. */
+#include "report-internal.h"
+
+static nvtxa__csv_field cell(const nvtxa__cursor *r, size_t column) {
+  return r->record.fields[r->report->place[column]];
+}
+
+static nvtxa_status bad_integer(const nvtxa__cursor *r, size_t column, nvtxa_error **reterr) {
+  char quoted[NVTXA__QUOTED];
+  nvtxa__csv_field field = cell(r, column);
+  return nvtxa__cursor_fail(r, NVTXA_ERROR_REPORT_VALUE, r->report->columns[column].name,
+                            nvtxa__damaged, reterr, "'%s' is not a 64-bit integer",
+                            nvtxa__quote(quoted, field.data, field.length));
+}
+
+/* The integers of a row, by column; those that may be nothing are left alone where they are. */
+static nvtxa_status read_integers(const nvtxa__cursor *r, int64_t values[NVTXA__REPORT_COLUMNS],
+                                  bool present[NVTXA__REPORT_COLUMNS], nvtxa_error **reterr) {
+  for (size_t k = 0; k < r->report->column_count; k++) {
+    nvtxa__csv_kind kind = r->report->columns[k].kind;
+    present[k] = false;
+    values[k] = 0;
+    if (kind == NVTXA__CSV_NAME || kind == NVTXA__CSV_WORD) {
+      continue;
+    }
+    nvtxa__csv_field field = cell(r, k);
+    if (nvtxa__parse_int64(field.data, field.length, &values[k])) {
+      present[k] = true;
+    } else if (kind == NVTXA__CSV_INTEGER || !nvtxa__csv_is_nothing(field)) {
+      return bad_integer(r, k, reterr);
+    }
+  }
+  return NVTXA_OK;
+}
+
+static nvtxa_status contradiction(const nvtxa__cursor *r, size_t column, const char *what,
+                                  nvtxa_error **reterr) {
+  char quoted[NVTXA__QUOTED];
+  nvtxa__csv_field field = cell(r, column);
+  return nvtxa__cursor_fail(r, NVTXA_ERROR_REPORT_VALUE, r->report->columns[column].name,
+                            nvtxa__damaged, reterr, "'%s' %s",
+                            nvtxa__quote(quoted, field.data, field.length), what);
+}
+
+static nvtxa_status read_host(const nvtxa__cursor *r, nvtxa__said *ret, nvtxa_error **reterr) {
+  int64_t v[NVTXA__REPORT_COLUMNS] = {0};
+  bool present[NVTXA__REPORT_COLUMNS] = {false};
+  int64_t check;
+  nvtxa_status status = read_integers(r, v, present, reterr);
+  if (status != NVTXA_OK) {
+    return status;
+  }
+  if (v[NVTXA__HOST_DURATION] < 0) {
+    return contradiction(r, NVTXA__HOST_DURATION, "is negative", reterr);
+  }
+  if (__builtin_add_overflow(v[NVTXA__HOST_START], v[NVTXA__HOST_DURATION], &check) ||
+      check != v[NVTXA__HOST_END]) {
+    return contradiction(r, NVTXA__HOST_END, "is not start plus duration", reterr);
+  }
+  if (__builtin_add_overflow(v[NVTXA__HOST_CHILD], v[NVTXA__HOST_EXCLUSIVE], &check) ||
+      check != v[NVTXA__HOST_DURATION]) {
+    return contradiction(r, NVTXA__HOST_EXCLUSIVE, "is not duration less child duration", reterr);
+  }
+  if (v[NVTXA__HOST_CHILD_COUNT] < 0) {
+    return contradiction(r, NVTXA__HOST_CHILD_COUNT, "is negative", reterr);
+  }
+  nvtxa__csv_field name = cell(r, NVTXA__HOST_NAME);
+  *ret = (nvtxa__said){
+      .name = {name.data, name.length},
+      .row =
+          {
+              .thread = {v[NVTXA__HOST_PID], v[NVTXA__HOST_TID]},
+              .range_id = v[NVTXA__HOST_RANGE],
+              .has_parent = present[NVTXA__HOST_PARENT],
+              .parent_id = v[NVTXA__HOST_PARENT],
+              .start_ns = v[NVTXA__HOST_START],
+              .duration_ns = v[NVTXA__HOST_DURATION],
+              .child_total_ns = v[NVTXA__HOST_CHILD],
+              .child_count = v[NVTXA__HOST_CHILD_COUNT],
+          },
+  };
+  return NVTXA_OK;
+}
+
+static nvtxa_status read_gpu(const nvtxa__cursor *r, nvtxa__said *ret, nvtxa_error **reterr) {
+  int64_t v[NVTXA__REPORT_COLUMNS] = {0};
+  bool present[NVTXA__REPORT_COLUMNS] = {false};
+  int64_t check;
+  nvtxa_status status = read_integers(r, v, present, reterr);
+  if (status != NVTXA_OK) {
+    return status;
+  }
+  if (v[NVTXA__GPU_OPERATIONS] < 0) {
+    return contradiction(r, NVTXA__GPU_OPERATIONS, "is negative", reterr);
+  }
+  if (!present[NVTXA__GPU_RANGE]) {
+    *ret = (nvtxa__said){
+        .unattributed = true,
+        .outside =
+            {
+                .operations = v[NVTXA__GPU_OPERATIONS],
+                .start_ns = v[NVTXA__GPU_PROJECTED_START],
+                .thread = {v[NVTXA__GPU_PID], v[NVTXA__GPU_TID]},
+            },
+    };
+    return __builtin_add_overflow(ret->outside.start_ns, v[NVTXA__GPU_PROJECTED_DURATION],
+                                  &ret->outside.end_ns)
+               ? contradiction(r, NVTXA__GPU_OPERATIONS, "makes the sum pass 64 bits", reterr)
+               : NVTXA_OK;
+  }
+  if (!present[NVTXA__GPU_START] || !present[NVTXA__GPU_DURATION]) {
+    return bad_integer(r, present[NVTXA__GPU_START] ? NVTXA__GPU_DURATION : NVTXA__GPU_START,
+                       reterr);
+  }
+  if (v[NVTXA__GPU_PROJECTED_DURATION] < 0 || v[NVTXA__GPU_DURATION] < 0) {
+    size_t column =
+        v[NVTXA__GPU_DURATION] < 0 ? NVTXA__GPU_DURATION : NVTXA__GPU_PROJECTED_DURATION;
+    return contradiction(r, column, "is negative", reterr);
+  }
+  if (__builtin_add_overflow(v[NVTXA__GPU_START], v[NVTXA__GPU_DURATION], &check) ||
+      __builtin_add_overflow(v[NVTXA__GPU_PROJECTED_START], v[NVTXA__GPU_PROJECTED_DURATION],
+                             &check)) {
+    return contradiction(r, NVTXA__GPU_DURATION, "ends beyond 64 bits", reterr);
+  }
+  nvtxa__csv_field name = cell(r, NVTXA__GPU_NAME);
+  nvtxa__csv_field style = cell(r, NVTXA__GPU_STYLE);
+  *ret = (nvtxa__said){
+      .name = {name.data, name.length},
+      .style = {style.data, style.length},
+      .row =
+          {
+              .thread = {v[NVTXA__GPU_PID], v[NVTXA__GPU_TID]},
+              .range_id = v[NVTXA__GPU_RANGE],
+              .has_parent = present[NVTXA__GPU_PARENT],
+              .parent_id = v[NVTXA__GPU_PARENT],
+              .start_ns = v[NVTXA__GPU_START],
+              .duration_ns = v[NVTXA__GPU_DURATION],
+              .projected_start_ns = v[NVTXA__GPU_PROJECTED_START],
+              .projected_duration_ns = v[NVTXA__GPU_PROJECTED_DURATION],
+              .gpu_operation_count = v[NVTXA__GPU_OPERATIONS],
+          },
+  };
+  return NVTXA_OK;
+}
+
+nvtxa_status nvtxa__row_read(const nvtxa__cursor *cursor, nvtxa__said *ret, nvtxa_error **reterr) {
+  return cursor->report->kind == NVTXA_REPORT_PUSHPOP_TRACE ? read_host(cursor, ret, reterr)
+                                                            : read_gpu(cursor, ret, reterr);
+}
