@@ -1,6 +1,7 @@
 /*
  * Ranges aggregated: one group for each scope in each context (and style, for GPU records). Rows
  * are dealt out to groups first; then each group's durations lie side by side and are summarised.
+ * The two tables are worked on at the same time.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,9 @@ static const size_t longest_names = (size_t)1 << 28;
 /* How many durations are laid side by side at a time, at least. */
 enum { FEW_VALUES = 1 << 22 };
 
+/* Fewer rows are not worth a thread of their own. */
+enum { WORTH_A_THREAD = 1 << 14 };
+
 typedef struct grouping {
   nvtxa_analysis *analysis;
   const nvtxa_ranges *ranges;
@@ -26,6 +30,8 @@ typedef struct grouping {
   uint32_t *latest; /* by place: the group found for it last, or NO_GROUP */
   size_t *first;    /* by group: where its values begin; one more at the end */
   int64_t *values;
+  nvtxa_status status;
+  nvtxa_error *error;
 } grouping;
 
 /* ---- dealing out ---- */
@@ -283,7 +289,7 @@ static int render_name(nvtxa_analysis *analysis, nvtxa__group *group) {
 
 /* ---- one table ---- */
 
-static nvtxa_status make(grouping *g, size_t *used, nvtxa_error **reterr) {
+static nvtxa_status count_up(grouping *g, nvtxa_error **reterr) {
   nvtxa_status status = deal_out(g, reterr);
   if (status != NVTXA_OK) {
     return status;
@@ -295,12 +301,11 @@ static nvtxa_status make(grouping *g, size_t *used, nvtxa_error **reterr) {
     return nvtxa__out_of_memory(reterr);
   }
   status = summarize(g, g->host ? INCLUSIVE : PROJECTED, room, reterr);
-  if (status == NVTXA_OK && g->host) {
-    status = summarize(g, EXCLUSIVE, room, reterr);
-  }
-  if (status == NVTXA_OK) {
-    status = check_names(g, used, reterr);
-  }
+  return status == NVTXA_OK && g->host ? summarize(g, EXCLUSIVE, room, reterr) : status;
+}
+
+static nvtxa_status name_and_sort(grouping *g, size_t *used, nvtxa_error **reterr) {
+  nvtxa_status status = check_names(g, used, reterr);
   for (size_t i = 0; i < g->groups->count && status == NVTXA_OK; i++) {
     if (render_name(g->analysis, &g->groups->items[i]) != 0) {
       status = nvtxa__out_of_memory(reterr);
@@ -313,38 +318,58 @@ static nvtxa_status make(grouping *g, size_t *used, nvtxa_error **reterr) {
   return status;
 }
 
-static nvtxa_status group_table(nvtxa_analysis *analysis, const nvtxa_ranges *ranges,
-                                const nvtxa__packed *places, nvtxa__groups *groups, size_t *used,
-                                nvtxa_error **reterr) {
-  grouping g = {
-      .analysis = analysis,
-      .ranges = ranges,
-      .places = places,
-      .host = ranges->report == NVTXA_REPORT_PUSHPOP_TRACE,
-      .groups = groups,
-      .latest = nvtxa__alloc(analysis->places.count + 1, sizeof *g.latest),
-  };
-  nvtxa_status status = NVTXA_OK;
-  if (g.latest == NULL) {
-    status = nvtxa__out_of_memory(reterr);
+/* The numbers, which each table has for itself. */
+static void work(void *user) {
+  grouping *g = user;
+  size_t place_count = g->analysis->places.count;
+  g->latest = nvtxa__alloc(place_count + 1, sizeof *g->latest);
+  if (g->latest == NULL) {
+    g->status = nvtxa__out_of_memory(&g->error);
   } else {
-    memset(g.latest, 0xFF, analysis->places.count * sizeof *g.latest); /* NO_GROUP */
-    status = make(&g, used, reterr);
+    memset(g->latest, 0xFF, place_count * sizeof *g->latest); /* NO_GROUP */
+    g->status = count_up(g, &g->error);
   }
-  nvtxa__table_free(&g.table);
-  free(g.latest);
-  free(g.first);
-  free(g.values);
-  return status;
+  nvtxa__table_free(&g->table);
+  free(g->latest);
+  free(g->first);
+  free(g->values);
 }
 
+/* ---- both ---- */
+
 nvtxa_status nvtxa__make_groups(nvtxa_analysis *analysis, nvtxa_error **reterr) {
+  grouping tables[] = {
+      {
+          .analysis = analysis,
+          .ranges = analysis->host,
+          .places = &analysis->places.host,
+          .host = true,
+          .groups = &analysis->host_groups,
+      },
+      {
+          .analysis = analysis,
+          .ranges = analysis->gpu,
+          .places = &analysis->places.gpu,
+          .groups = &analysis->gpu_groups,
+      },
+  };
+  nvtxa_status status = NVTXA_OK;
   size_t used = 0;
-  nvtxa_status status = group_table(analysis, analysis->host, &analysis->places.host,
-                                    &analysis->host_groups, &used, reterr);
-  if (status == NVTXA_OK) {
-    status = group_table(analysis, analysis->gpu, &analysis->places.gpu, &analysis->gpu_groups,
-                         &used, reterr);
+  nvtxa__task task = {.run = work, .user = &tables[1]};
+  if (analysis->gpu->count >= WORTH_A_THREAD) {
+    nvtxa__task_start(&task, work, &tables[1]);
+  }
+  work(&tables[0]);
+  nvtxa__task_wait(&task);
+  for (size_t i = 0; i < NVTXA__COUNT(tables); i++) {
+    if (status == NVTXA_OK && tables[i].status != NVTXA_OK) {
+      status = nvtxa__pass_on(reterr, tables[i].status, tables[i].error);
+      tables[i].error = NULL;
+    }
+    nvtxa_error_free(tables[i].error);
+  }
+  for (size_t i = 0; i < NVTXA__COUNT(tables) && status == NVTXA_OK; i++) {
+    status = name_and_sort(&tables[i], &used, reterr);
   }
   return status;
 }

@@ -139,8 +139,12 @@ typedef struct nvtxa__packed {
   nvtxa__packed_block *blocks;
   size_t block_capacity;
   int64_t *open; /* the block in the making */
-  nvtxa__arena arena;
+  struct nvtxa__pool *pool;
 } nvtxa__packed;
+
+/* Let columns that have no values yet take their memory from one place, which is given back when
+ * the last of them is freed. Columns for which this is not called have a place each. 0 or -1. */
+int nvtxa__packed_together(nvtxa__packed *const columns[], size_t count);
 
 int nvtxa__packed_add_slowly(nvtxa__packed *column, int64_t value);
 
@@ -159,9 +163,8 @@ static inline int nvtxa__packed_add(nvtxa__packed *column, int64_t value) {
 int nvtxa__packed_finish(nvtxa__packed *column);
 void nvtxa__packed_free(nvtxa__packed *column);
 
-/* A new column of the values that `from` has in `count` of its rows. 0 or -1; nvtxa__packed_free()
- * is due whatever comes of it. */
-int nvtxa__packed_pick(nvtxa__packed *ret, const nvtxa__packed *from, const uint32_t *rows,
+/* Make a column of the values that `from` has in `count` of its rows. 0 or -1. */
+int nvtxa__packed_pick(nvtxa__packed *column, const nvtxa__packed *from, const uint32_t *rows,
                        size_t count);
 
 /* A value of a finished column. */

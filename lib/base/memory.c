@@ -108,8 +108,11 @@ void *nvtxa__arena_alloc(nvtxa__arena *arena, size_t size) {
   rounded -= rounded % step;
   struct nvtxa__arena_block *block = arena->head;
   if (block == NULL || block->size - block->used < rounded) {
-    /* Blocks double up to 1 MiB, so that a small table stays small. */
-    size_t block_size = block == NULL ? 1024 : block->size < (1 << 20) ? block->size * 2 : 1 << 20;
+    /* Blocks double, so that a small table stays small, until they are a large page each. */
+    size_t block_size = block == NULL ? 1024 : block->size * 2;
+    if (block_size >= large_page / 2) {
+      block_size = large_page - sizeof *block;
+    }
     if (block_size < rounded) {
       block_size = rounded;
     }
@@ -117,7 +120,7 @@ void *nvtxa__arena_alloc(nvtxa__arena *arena, size_t size) {
     if (__builtin_add_overflow(block_size, sizeof *block, &bytes)) {
       return NULL;
     }
-    block = malloc(bytes);
+    block = nvtxa__alloc(bytes, 1);
     if (block == NULL) {
       return NULL;
     }

@@ -23,7 +23,7 @@ static int compare_events(const void *a, const void *b, void *user) {
 
 /* Keep of a column what `rows` says. 0 or -1. */
 static int keep(nvtxa__packed *column, const uint32_t *rows, size_t count) {
-  nvtxa__packed kept;
+  nvtxa__packed kept = {0};
   if (nvtxa__packed_pick(&kept, column, rows, count) != 0) {
     nvtxa__packed_free(&kept);
     return -1;

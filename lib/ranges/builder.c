@@ -42,6 +42,13 @@ nvtxa_status nvtxa_ranges_builder_new(nvtxa_report report, const nvtxa_ranges_op
     nvtxa__ranges_free(ranges);
     return nvtxa__out_of_memory(reterr);
   }
+  nvtxa__packed *const declared[] = {&builder->declared_parent, &builder->has_parent,
+                                     &builder->child_counts};
+  if (nvtxa__packed_together(declared, NVTXA__COUNT(declared)) != 0) {
+    free(builder);
+    nvtxa__ranges_free(ranges);
+    return nvtxa__out_of_memory(reterr);
+  }
   builder->ranges = ranges;
   builder->hierarchy = own.hierarchy;
   *ret_builder = builder;

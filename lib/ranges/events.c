@@ -383,6 +383,13 @@ nvtxa_status nvtxa__events_read(nvtxa__events *events, nvtxa__database *database
   reading r = {.events = events};
   bool has;
   *events = (nvtxa__events){.last_push_ns = INT64_MIN, .last_ns = INT64_MIN};
+  nvtxa__packed *const to_stay[] = {&events->row_id, &events->start_ns, &events->duration_ns,
+                                    &events->thread};
+  nvtxa__packed *const to_go[] = {&events->name, &events->flags};
+  if (nvtxa__packed_together(to_stay, NVTXA__COUNT(to_stay)) != 0 ||
+      nvtxa__packed_together(to_go, NVTXA__COUNT(to_go)) != 0) {
+    return nvtxa__out_of_memory(reterr);
+  }
   nvtxa_status status = nvtxa__database_has_table(database, "NVTX_EVENTS", &has, reterr);
   if (status == NVTXA_OK && !has) {
     status = nvtxa__fail(reterr, NVTXA_ERROR_SQLITE_TABLE,

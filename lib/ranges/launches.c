@@ -261,7 +261,17 @@ nvtxa_status nvtxa__launches_read(nvtxa__launches *launches, nvtxa__database *da
                                   nvtxa_error **reterr) {
   reading r = {.launches = launches};
   nvtxa__operations *operations = &launches->operations;
+  nvtxa__calls *calls = &launches->calls;
+  nvtxa__packed *const keys[] = {&r.correlation, &r.process};
+  nvtxa__packed *const times[] = {&r.start_ns, &r.duration_ns};
+  nvtxa__packed *const of_calls[] = {&calls->thread, &calls->start_ns, &calls->duration_ns,
+                                     &calls->operation};
   nvtxa_status status = NVTXA_OK;
+  if (nvtxa__packed_together(keys, NVTXA__COUNT(keys)) != 0 ||
+      nvtxa__packed_together(times, NVTXA__COUNT(times)) != 0 ||
+      nvtxa__packed_together(of_calls, NVTXA__COUNT(of_calls)) != 0) {
+    status = nvtxa__out_of_memory(reterr);
+  }
   for (size_t i = 0; i < NVTXA__COUNT(operation_tables) && status == NVTXA_OK; i++) {
     status = read_operations(&r, database, operation_tables[i], reterr);
   }

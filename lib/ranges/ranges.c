@@ -64,10 +64,17 @@ void nvtxa_ranges_unref(nvtxa_ranges *ranges) {
 
 nvtxa_ranges *nvtxa__ranges_new(nvtxa_report report) {
   nvtxa_ranges *ranges = calloc(1, sizeof *ranges);
-  if (ranges != NULL) {
-    nvtxa__ref_init(&ranges->ref);
-    ranges->report = report;
+  if (ranges == NULL) {
+    return NULL;
   }
+  nvtxa__packed *columns[COLUMNS];
+  columns_of(ranges, columns);
+  if (nvtxa__packed_together(columns, COLUMNS) != 0) {
+    free(ranges);
+    return NULL;
+  }
+  nvtxa__ref_init(&ranges->ref);
+  ranges->report = report;
   return ranges;
 }
 

@@ -338,6 +338,7 @@ static nvtxa_status make_gpu(reading *r, nvtxa_ranges **ret_gpu, nvtxa_error **r
 /* ---- host ranges ---- */
 
 static void move(nvtxa__packed *to, nvtxa__packed *from) {
+  nvtxa__packed_free(to);
   *to = *from;
   *from = (nvtxa__packed){0};
 }
