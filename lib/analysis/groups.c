@@ -16,8 +16,8 @@ static const size_t longest_names = (size_t)1 << 28;
 /* How many durations are laid side by side at a time, at least. */
 enum { FEW_VALUES = 1 << 22 };
 
-/* Fewer rows are not worth a thread of their own. */
-enum { WORTH_A_THREAD = 1 << 14 };
+/* Fewer rows are not worth a further thread. */
+enum { MANY_ROWS = 1 << 14 };
 
 typedef struct grouping {
   nvtxa_analysis *analysis;
@@ -28,11 +28,21 @@ typedef struct grouping {
   size_t capacity;
   nvtxa__table table;
   uint32_t *latest; /* by place: the group found for it last, or NO_GROUP */
-  size_t *first;    /* by group: where its values begin; one more at the end */
-  int64_t *values;
   nvtxa_status status;
   nvtxa_error *error;
 } grouping;
+
+typedef enum measure { INCLUSIVE, EXCLUSIVE, PROJECTED } measure;
+
+/* One measure of all groups of a table. */
+typedef struct measuring {
+  grouping *table;
+  measure which;
+  size_t *first; /* by group: where its values begin; one more at the end */
+  int64_t *values;
+  nvtxa_status status;
+  nvtxa_error *error;
+} measuring;
 
 /* ---- dealing out ---- */
 
@@ -133,8 +143,6 @@ static nvtxa_status deal_out(grouping *g, nvtxa_error **reterr) {
 
 /* ---- numbers ---- */
 
-typedef enum measure { INCLUSIVE, EXCLUSIVE, PROJECTED } measure;
-
 static int64_t measured(const nvtxa_ranges *ranges, size_t row, measure which) {
   return which == PROJECTED ? nvtxa__packed_get(&ranges->projected_duration_ns, row)
          : which == INCLUSIVE
@@ -143,10 +151,11 @@ static int64_t measured(const nvtxa_ranges *ranges, size_t row, measure which) {
 }
 
 /* Lay the durations of the groups from `begin` on, before `end`, side by side. */
-static int gather(grouping *g, measure which, size_t begin, size_t end) {
-  g->first[begin + 1] = 0;
+static int gather(measuring *m, size_t begin, size_t end) {
+  grouping *g = m->table;
+  m->first[begin + 1] = 0;
   for (size_t i = begin; i + 1 < end; i++) {
-    g->first[i + 2] = g->first[i + 1] + g->groups->items[i].instances;
+    m->first[i + 2] = m->first[i + 1] + g->groups->items[i].instances;
   }
   /* Filling moves where a group begins to where it ends, which is where the next one begins. */
   for (size_t row = 0; row < g->ranges->count; row++) {
@@ -155,10 +164,10 @@ static int gather(grouping *g, measure which, size_t begin, size_t end) {
       return -1;
     }
     if (number >= begin && number < end) {
-      g->values[g->first[number + 1]++] = measured(g->ranges, row, which);
+      m->values[m->first[number + 1]++] = measured(g->ranges, row, m->which);
     }
   }
-  g->first[begin] = 0;
+  m->first[begin] = 0;
   return 0;
 }
 
@@ -173,16 +182,17 @@ static size_t next_groups(const grouping *g, size_t begin, size_t room) {
 }
 
 /* A part of the groups at a time: durations side by side are wide, and all of them many. */
-static nvtxa_status summarize(grouping *g, measure which, size_t room, nvtxa_error **reterr) {
+static nvtxa_status summarize(measuring *m, size_t room, nvtxa_error **reterr) {
+  grouping *g = m->table;
   for (size_t begin = 0, end; begin < g->groups->count; begin = end) {
     end = next_groups(g, begin, room);
-    if (gather(g, which, begin, end) != 0) {
+    if (gather(m, begin, end) != 0) {
       return nvtxa__out_of_memory(reterr);
     }
     for (size_t i = begin; i < end; i++) {
       nvtxa__group *group = &g->groups->items[i];
-      nvtxa_summary *result = which == EXCLUSIVE ? &group->second : &group->first;
-      if (!nvtxa__summarize(g->values + g->first[i], group->instances, result)) {
+      nvtxa_summary *result = m->which == EXCLUSIVE ? &group->second : &group->first;
+      if (!nvtxa__summarize(m->values + m->first[i], group->instances, result)) {
         return too_large(g, group, "the durations", reterr);
       }
     }
@@ -287,21 +297,29 @@ static int render_name(nvtxa_analysis *analysis, nvtxa__group *group) {
   return 0;
 }
 
+static void measure_all(measuring *m) {
+  const grouping *g = m->table;
+  size_t room = g->ranges->count / 2 > FEW_VALUES ? g->ranges->count / 2 : FEW_VALUES;
+  m->first = nvtxa__alloc_zero(g->groups->count + 2, sizeof *m->first);
+  m->values = nvtxa__alloc(most_values(g, room) + 1, sizeof *m->values);
+  m->status = m->first == NULL || m->values == NULL ? nvtxa__out_of_memory(&m->error)
+                                                    : summarize(m, room, &m->error);
+  free(m->first);
+  free(m->values);
+}
+
 /* ---- one table ---- */
 
-static nvtxa_status count_up(grouping *g, nvtxa_error **reterr) {
-  nvtxa_status status = deal_out(g, reterr);
-  if (status != NVTXA_OK) {
-    return status;
+static void deal_out_table(void *user) {
+  grouping *g = user;
+  size_t place_count = g->analysis->places.count;
+  g->latest = nvtxa__alloc(place_count + 1, sizeof *g->latest);
+  if (g->latest == NULL) {
+    g->status = nvtxa__out_of_memory(&g->error);
+    return;
   }
-  size_t room = g->ranges->count / 2 > FEW_VALUES ? g->ranges->count / 2 : FEW_VALUES;
-  g->first = nvtxa__alloc_zero(g->groups->count + 2, sizeof *g->first);
-  g->values = nvtxa__alloc(most_values(g, room) + 1, sizeof *g->values);
-  if (g->first == NULL || g->values == NULL) {
-    return nvtxa__out_of_memory(reterr);
-  }
-  status = summarize(g, g->host ? INCLUSIVE : PROJECTED, room, reterr);
-  return status == NVTXA_OK && g->host ? summarize(g, EXCLUSIVE, room, reterr) : status;
+  memset(g->latest, 0xFF, place_count * sizeof *g->latest); /* NO_GROUP */
+  g->status = deal_out(g, &g->error);
 }
 
 static nvtxa_status name_and_sort(grouping *g, size_t *used, nvtxa_error **reterr) {
@@ -318,58 +336,91 @@ static nvtxa_status name_and_sort(grouping *g, size_t *used, nvtxa_error **reter
   return status;
 }
 
-/* The numbers, which each table has for itself. */
-static void work(void *user) {
-  grouping *g = user;
-  size_t place_count = g->analysis->places.count;
-  g->latest = nvtxa__alloc(place_count + 1, sizeof *g->latest);
-  if (g->latest == NULL) {
-    g->status = nvtxa__out_of_memory(&g->error);
-  } else {
-    memset(g->latest, 0xFF, place_count * sizeof *g->latest); /* NO_GROUP */
-    g->status = count_up(g, &g->error);
-  }
-  nvtxa__table_free(&g->table);
-  free(g->latest);
-  free(g->first);
-  free(g->values);
-}
-
 /* ---- both ---- */
 
+typedef struct both {
+  grouping host;
+  grouping gpu;
+  measuring inclusive;
+  measuring exclusive;
+  measuring projected;
+} both;
+
+/* What one thread measures, and what the other. */
+static void measure_one_half(void *user) {
+  both *b = user;
+  measure_all(&b->projected);
+  measure_all(&b->exclusive);
+}
+
+static void measure_other_half(both *b) {
+  measure_all(&b->inclusive);
+}
+
+/* The first that failed gives the error. */
+static nvtxa_status settle(nvtxa_status status, nvtxa_status more, nvtxa_error *error,
+                           nvtxa_error **reterr) {
+  if (status == NVTXA_OK && more != NVTXA_OK) {
+    return nvtxa__pass_on(reterr, more, error);
+  }
+  nvtxa_error_free(error);
+  return status;
+}
+
+static nvtxa_status count_up(both *b, nvtxa_error **reterr) {
+  bool worth_a_thread = b->host.ranges->count + b->gpu.ranges->count >= MANY_ROWS;
+  nvtxa__task dealing = {.run = deal_out_table, .user = &b->gpu};
+  nvtxa__task measuring_half = {.run = measure_one_half, .user = b};
+  if (worth_a_thread) {
+    nvtxa__task_start(&dealing, deal_out_table, &b->gpu);
+  }
+  deal_out_table(&b->host);
+  nvtxa__task_wait(&dealing);
+  nvtxa_status status = settle(NVTXA_OK, b->host.status, b->host.error, reterr);
+  status = settle(status, b->gpu.status, b->gpu.error, reterr);
+  if (status != NVTXA_OK) {
+    return status;
+  }
+  if (worth_a_thread) {
+    nvtxa__task_start(&measuring_half, measure_one_half, b);
+  }
+  measure_other_half(b);
+  nvtxa__task_wait(&measuring_half);
+  status = settle(NVTXA_OK, b->inclusive.status, b->inclusive.error, reterr);
+  status = settle(status, b->exclusive.status, b->exclusive.error, reterr);
+  return settle(status, b->projected.status, b->projected.error, reterr);
+}
+
 nvtxa_status nvtxa__make_groups(nvtxa_analysis *analysis, nvtxa_error **reterr) {
-  grouping tables[] = {
-      {
-          .analysis = analysis,
-          .ranges = analysis->host,
-          .places = &analysis->places.host,
-          .host = true,
-          .groups = &analysis->host_groups,
-      },
-      {
-          .analysis = analysis,
-          .ranges = analysis->gpu,
-          .places = &analysis->places.gpu,
-          .groups = &analysis->gpu_groups,
-      },
+  both b = {
+      .host =
+          {
+              .analysis = analysis,
+              .ranges = analysis->host,
+              .places = &analysis->places.host,
+              .host = true,
+              .groups = &analysis->host_groups,
+          },
+      .gpu =
+          {
+              .analysis = analysis,
+              .ranges = analysis->gpu,
+              .places = &analysis->places.gpu,
+              .groups = &analysis->gpu_groups,
+          },
+      .inclusive = {.table = &b.host, .which = INCLUSIVE},
+      .exclusive = {.table = &b.host, .which = EXCLUSIVE},
+      .projected = {.table = &b.gpu, .which = PROJECTED},
   };
-  nvtxa_status status = NVTXA_OK;
+  grouping *const tables[] = {&b.host, &b.gpu};
   size_t used = 0;
-  nvtxa__task task = {.run = work, .user = &tables[1]};
-  if (analysis->gpu->count >= WORTH_A_THREAD) {
-    nvtxa__task_start(&task, work, &tables[1]);
-  }
-  work(&tables[0]);
-  nvtxa__task_wait(&task);
+  nvtxa_status status = count_up(&b, reterr);
   for (size_t i = 0; i < NVTXA__COUNT(tables); i++) {
-    if (status == NVTXA_OK && tables[i].status != NVTXA_OK) {
-      status = nvtxa__pass_on(reterr, tables[i].status, tables[i].error);
-      tables[i].error = NULL;
+    if (status == NVTXA_OK) {
+      status = name_and_sort(tables[i], &used, reterr);
     }
-    nvtxa_error_free(tables[i].error);
-  }
-  for (size_t i = 0; i < NVTXA__COUNT(tables) && status == NVTXA_OK; i++) {
-    status = name_and_sort(&tables[i], &used, reterr);
+    nvtxa__table_free(&tables[i]->table);
+    free(tables[i]->latest);
   }
   return status;
 }

@@ -56,7 +56,8 @@ static int add_place(nvtxa__places *places, nvtxa__place place, uint32_t *ret) {
 }
 
 static uint64_t hash_place(const void *owner, uint32_t place) {
-  return nvtxa__hash(((const nvtxa__places *)owner)->keys[place], 2 * sizeof(uint32_t));
+  const uint32_t *key = ((const nvtxa__places *)owner)->keys[place];
+  return nvtxa__hash_pair(key[0], key[1]);
 }
 
 /* The place of a range of a name below `parent`, a place or UNPLACED for none. */
@@ -83,7 +84,7 @@ static int place_below(placing *p, uint32_t parent, uint32_t name, uint32_t *ret
   if (nvtxa__table_reserve(&places->table, places->count + 1, hash_place, places) != 0) {
     return -1;
   }
-  *ret = nvtxa__table_first(&places->table, nvtxa__hash(key, sizeof key), &slot);
+  *ret = nvtxa__table_first(&places->table, nvtxa__hash_pair(key[0], key[1]), &slot);
   for (; *ret != NVTXA__NO_ITEM; *ret = nvtxa__table_next(&places->table, &slot)) {
     if (places->keys[*ret][0] == key[0] && places->keys[*ret][1] == key[1]) {
       return 0;

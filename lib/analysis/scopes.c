@@ -8,14 +8,9 @@ nvtxa_text nvtxa__normalized(nvtxa_text name) {
   return (nvtxa_text){name.data + colon, name.length - colon};
 }
 
-static uint64_t hash_pair(uint32_t parent, uint32_t name) {
-  uint32_t key[2] = {parent, name};
-  return nvtxa__hash(key, sizeof key);
-}
-
 static uint64_t hash_scope(const void *owner, uint32_t scope) {
   const nvtxa__scope *item = &((const nvtxa__scopes *)owner)->items[scope];
-  return hash_pair(item->parent, item->name);
+  return nvtxa__hash_pair(item->parent, item->name);
 }
 
 int nvtxa__scope_add(nvtxa__scopes *scopes, uint32_t parent, uint32_t name, uint32_t *ret_scope) {
@@ -23,7 +18,7 @@ int nvtxa__scope_add(nvtxa__scopes *scopes, uint32_t parent, uint32_t name, uint
     return -1;
   }
   size_t slot;
-  uint32_t scope = nvtxa__table_first(&scopes->table, hash_pair(parent, name), &slot);
+  uint32_t scope = nvtxa__table_first(&scopes->table, nvtxa__hash_pair(parent, name), &slot);
   for (; scope != NVTXA__NO_ITEM; scope = nvtxa__table_next(&scopes->table, &slot)) {
     if (scopes->items[scope].parent == parent && scopes->items[scope].name == name) {
       *ret_scope = scope;

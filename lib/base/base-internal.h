@@ -197,9 +197,15 @@ typedef struct nvtxa__table {
 
 typedef uint64_t (*nvtxa__table_hash_fn)(const void *owner, uint32_t item);
 
+int nvtxa__table_grow(nvtxa__table *table, size_t items, nvtxa__table_hash_fn hash,
+                      const void *owner);
+
 /* Make room for `items` items in all. 0 or -1. */
-int nvtxa__table_reserve(nvtxa__table *table, size_t items, nvtxa__table_hash_fn hash,
-                         const void *owner);
+static inline int nvtxa__table_reserve(nvtxa__table *table, size_t items, nvtxa__table_hash_fn hash,
+                                       const void *owner) {
+  return items * 2 <= table->slot_count ? 0 : nvtxa__table_grow(table, items, hash, owner);
+}
+
 void nvtxa__table_free(nvtxa__table *table);
 
 /* The first item that may have this hash, and then the next ones, until NVTXA__NO_ITEM: *slot is
@@ -232,8 +238,17 @@ typedef struct nvtxa__intern {
 int nvtxa__intern_add(nvtxa__intern *intern, const char *data, size_t length, uint32_t *ret_id);
 void nvtxa__intern_free(nvtxa__intern *intern);
 
-/* A 64-bit hash for tables of the library's own, never written anywhere. */
+/* A 64-bit hash for tables of the library's own, never written anywhere; and one for two small
+ * numbers. */
 uint64_t nvtxa__hash(const void *data, size_t length);
+
+static inline uint64_t nvtxa__hash_pair(uint32_t a, uint32_t b) {
+  /* The finalizer of SplitMix64 (Steele, Lea, Flood 2014). */
+  uint64_t h = (uint64_t)a << 32 | b;
+  h = (h ^ h >> 30) * 0xBF58476D1CE4E5B9u;
+  h = (h ^ h >> 27) * 0x94D049BB133111EBu;
+  return h ^ h >> 31;
+}
 
 /* ---- files (file.c) ---- */
 

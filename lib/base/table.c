@@ -6,11 +6,8 @@
 
 #include "base-internal.h"
 
-int nvtxa__table_reserve(nvtxa__table *table, size_t items, nvtxa__table_hash_fn hash,
-                         const void *owner) {
-  if (items * 2 <= table->slot_count) {
-    return 0;
-  }
+int nvtxa__table_grow(nvtxa__table *table, size_t items, nvtxa__table_hash_fn hash,
+                      const void *owner) {
   size_t slot_count = table->slot_count == 0 ? 64 : table->slot_count;
   while (slot_count < items * 2) {
     slot_count *= 2;

@@ -242,23 +242,59 @@ static void resolve_parents(const nvtxa_ranges_builder *builder, uint32_t *paren
   }
 }
 
+/* Whether the declared parents are those that were found, which needs no looking up. */
+static bool are_found(const nvtxa_ranges_builder *builder, const uint32_t *found) {
+  const nvtxa_ranges *ranges = builder->ranges;
+  for (size_t row = 0; row < ranges->count; row++) {
+    bool has_parent = nvtxa__packed_get(&builder->has_parent, row) != 0;
+    if (has_parent != (found[row] != NVTXA__NO_PARENT) ||
+        (has_parent && nvtxa__range_id(ranges, found[row]) !=
+                           nvtxa__packed_get(&builder->declared_parent, row))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* Hold what was declared against what was found; `parent` is what was found, and gets what is to be
+ * used. */
+static nvtxa_status check_declared(nvtxa_ranges_builder *builder, uint32_t *parent,
+                                   bool *ret_adopted, nvtxa_error **reterr) {
+  nvtxa_ranges *ranges = builder->ranges;
+  uint32_t *declared = parent;
+  if (!are_found(builder, parent)) {
+    declared = nvtxa__alloc(ranges->count + 1, sizeof *declared);
+    if (declared == NULL) {
+      return nvtxa__out_of_memory(reterr);
+    }
+    resolve_parents(builder, declared);
+  }
+  nvtxa_status status = nvtxa__hierarchy_check(ranges, declared, parent, &builder->child_counts,
+                                               builder->file, ret_adopted, reterr);
+  if (declared != parent) {
+    if (status == NVTXA_OK && !*ret_adopted) {
+      memcpy(parent, declared, ranges->count * sizeof *parent);
+    }
+    free(declared);
+  }
+  return status;
+}
+
 static nvtxa_status set_hierarchy(nvtxa_ranges_builder *builder, nvtxa_error **reterr) {
   nvtxa_ranges *ranges = builder->ranges;
-  bool found = builder->hierarchy == NVTXA_HIERARCHY_FROM_TIMES;
+  bool adopted = true;
   nvtxa_status status = NVTXA_OK;
   uint32_t *parent = nvtxa__alloc(ranges->count + 1, sizeof *parent);
-  if (parent == NULL || (found && nvtxa__hierarchy_find(ranges, parent) != 0)) {
+  if (parent == NULL || nvtxa__hierarchy_find(ranges, parent) != 0) {
     status = nvtxa__out_of_memory(reterr);
-  } else if (!found) {
-    resolve_parents(builder, parent);
-    status = nvtxa__hierarchy_check(ranges, parent, &builder->child_counts, builder->file, &found,
-                                    reterr);
+  } else if (builder->hierarchy == NVTXA_HIERARCHY_DECLARED) {
+    status = check_declared(builder, parent, &adopted, reterr);
   }
   if (status == NVTXA_OK &&
       nvtxa__ranges_set_parents(ranges, parent, &builder->declared_parent) != 0) {
     status = nvtxa__out_of_memory(reterr);
   }
-  if (status == NVTXA_OK && found) {
+  if (status == NVTXA_OK && adopted) {
     status = nvtxa__hierarchy_sum(ranges, builder->file, reterr);
   }
   free(parent);

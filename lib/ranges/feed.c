@@ -277,14 +277,13 @@ static nvtxa_status give(worker *w, progress *to, size_t number, part *p, nvtxa_
 
 /* ---- the crew ---- */
 
-/* The next part to read. The first report comes first: its table is then finished while the others
- * are read. */
+/* The next part to read: of the thread's own report first, then of the others. */
 static progress *take(worker *w, size_t *ret_number) {
   crew *shared = w->shared;
   progress *found = NULL;
   pthread_mutex_lock(&shared->lock);
   for (size_t i = 0; i < shared->feed_count && found == NULL; i++) {
-    progress *next = &shared->feeds[i];
+    progress *next = &shared->feeds[(w->number + i) % shared->feed_count];
     if (!next->stopped && next->taken < next->part_count) {
       *ret_number = next->taken++;
       found = next;

@@ -46,51 +46,87 @@ static nvtxa_status refuse_cycles(const nvtxa_ranges *ranges, const uint32_t *pa
   return status;
 }
 
-static void count_children(const nvtxa_ranges *ranges, const uint32_t *parent, uint32_t *counts) {
-  for (size_t row = 0; row < ranges->count; row++) {
-    if (parent[row] < ranges->count) {
-      counts[parent[row]]++;
-    }
-  }
-}
-
 /* What a report says of its rows' children, held against the rows that it has. */
 typedef struct declared_children {
   size_t lacking; /* rows that declare more children than there are */
   size_t wrong;   /* rows whose children are all there, but not with the total that is declared */
 } declared_children;
 
+/* The children of one row, in sum. */
+typedef struct family {
+  uint64_t total_ns;
+  uint32_t count;
+} family;
+
+/* The children of all rows that have any, by one set of parents: few rows do. */
+typedef struct families {
+  uint32_t *number; /* by row: in `items`; NVTXA__NO_ITEM: none */
+  family *items;
+  size_t count;
+  size_t capacity;
+} families;
+
+static void families_free(families *f) {
+  free(f->number);
+  free(f->items);
+}
+
+static int families_make(families *f, const nvtxa_ranges *ranges, const uint32_t *parent) {
+  *f = (families){.number = nvtxa__alloc(ranges->count + 1, sizeof *f->number)};
+  if (f->number == NULL) {
+    return -1;
+  }
+  memset(f->number, 0xFF, ranges->count * sizeof *f->number); /* NVTXA__NO_ITEM */
+  for (size_t row = 0; row < ranges->count; row++) {
+    if (parent[row] >= ranges->count) {
+      continue;
+    }
+    uint32_t *number = &f->number[parent[row]];
+    if (*number == NVTXA__NO_ITEM) {
+      if (nvtxa__reserve(&f->items, &f->capacity, f->count + 1, sizeof *f->items) != 0) {
+        return -1;
+      }
+      *number = (uint32_t)f->count;
+      f->items[f->count++] = (family){0, 0};
+    }
+    f->items[*number].count++;
+    f->items[*number].total_ns += (uint64_t)nvtxa__range_duration_ns(ranges, row);
+  }
+  return 0;
+}
+
+static family family_of(const families *f, size_t row) {
+  return f->number[row] == NVTXA__NO_ITEM ? (family){0, 0} : f->items[f->number[row]];
+}
+
 /* Children count by the declared parents and by the times: a report whose parents are wrong has its
  * counts wrong with them. 0 or -1. */
-static int check_children(const nvtxa_ranges *ranges, const uint32_t *parent, const uint32_t *found,
-                          const nvtxa__packed *child_counts, declared_children *ret) {
+static int check_children(const nvtxa_ranges *ranges, const uint32_t *declared,
+                          const uint32_t *found, const nvtxa__packed *child_counts,
+                          declared_children *ret) {
+  families by_declared = {.number = NULL};
+  families by_times = {.number = NULL};
+  int result = -1;
   *ret = (declared_children){0};
   if (child_counts->count == 0) {
     return 0;
   }
-  uint32_t *declared = nvtxa__alloc_zero(ranges->count + 1, sizeof *declared);
-  uint32_t *timed = nvtxa__alloc_zero(ranges->count + 1, sizeof *timed);
-  uint64_t *totals = nvtxa__alloc_zero(ranges->count + 1, sizeof *totals);
-  int result = -1;
-  if (declared != NULL && timed != NULL && totals != NULL) {
-    count_children(ranges, parent, declared);
-    count_children(ranges, found, timed);
-    for (size_t row = 0; row < ranges->count; row++) {
-      if (parent[row] < ranges->count) {
-        totals[parent[row]] += (uint64_t)nvtxa__range_duration_ns(ranges, row);
-      }
-    }
-    for (size_t row = 0; row < ranges->count; row++) {
-      int64_t count = nvtxa__packed_get(child_counts, row);
-      ret->lacking += count > declared[row] && count > timed[row];
-      ret->wrong += count >= 0 && count <= declared[row] &&
-                    totals[row] != (uint64_t)nvtxa__range_child_total_ns(ranges, row);
-    }
-    result = 0;
+  if (families_make(&by_declared, ranges, declared) != 0 ||
+      (declared != found && families_make(&by_times, ranges, found) != 0)) {
+    goto out;
   }
-  free(declared);
-  free(timed);
-  free(totals);
+  for (size_t row = 0; row < ranges->count; row++) {
+    int64_t count = nvtxa__packed_get(child_counts, row);
+    family own = family_of(&by_declared, row);
+    family timed = declared == found ? own : family_of(&by_times, row);
+    ret->lacking += count > own.count && count > timed.count;
+    ret->wrong += count >= 0 && count <= own.count &&
+                  own.total_ns != (uint64_t)nvtxa__range_child_total_ns(ranges, row);
+  }
+  result = 0;
+out:
+  families_free(&by_declared);
+  families_free(&by_times);
   return result;
 }
 
@@ -180,40 +216,25 @@ int nvtxa__hierarchy_find(const nvtxa_ranges *ranges, uint32_t *parent) {
   return result;
 }
 
-/* With what was found from the times. */
-static nvtxa_status check(nvtxa_ranges *ranges, const uint32_t *parent, const uint32_t *found,
-                          const nvtxa__packed *child_counts, bool *ret_wrong,
-                          nvtxa_error **reterr) {
+nvtxa_status nvtxa__hierarchy_check(nvtxa_ranges *ranges, const uint32_t *declared,
+                                    const uint32_t *found, const nvtxa__packed *child_counts,
+                                    const char *file, bool *ret_wrong, nvtxa_error **reterr) {
   size_t wrong = 0;
   declared_children children;
-  for (size_t row = 0; row < ranges->count; row++) {
-    wrong += !agrees(ranges, row, parent[row], found[row]);
+  if (declared != found) {
+    nvtxa_status status = refuse_cycles(ranges, declared, file, reterr);
+    if (status != NVTXA_OK) {
+      return status;
+    }
+    for (size_t row = 0; row < ranges->count; row++) {
+      wrong += !agrees(ranges, row, declared[row], found[row]);
+    }
   }
-  if (check_children(ranges, parent, found, child_counts, &children) != 0) {
+  if (check_children(ranges, declared, found, child_counts, &children) != 0) {
     return nvtxa__out_of_memory(reterr);
   }
   /* Wrong parents bring wrong totals with them: those ranges are counted once. */
   wrong = wrong > 0 ? wrong : children.wrong;
   *ret_wrong = wrong > 0;
   return warn(ranges, wrong, children.lacking) == 0 ? NVTXA_OK : nvtxa__out_of_memory(reterr);
-}
-
-nvtxa_status nvtxa__hierarchy_check(nvtxa_ranges *ranges, uint32_t *parent,
-                                    const nvtxa__packed *child_counts, const char *file,
-                                    bool *ret_adopted, nvtxa_error **reterr) {
-  nvtxa_status status = refuse_cycles(ranges, parent, file, reterr);
-  if (status != NVTXA_OK) {
-    return status;
-  }
-  uint32_t *found = nvtxa__alloc(ranges->count + 1, sizeof *found);
-  if (found == NULL || nvtxa__hierarchy_find(ranges, found) != 0) {
-    status = nvtxa__out_of_memory(reterr);
-  } else {
-    status = check(ranges, parent, found, child_counts, ret_adopted, reterr);
-  }
-  if (status == NVTXA_OK && *ret_adopted) {
-    memcpy(parent, found, ranges->count * sizeof *parent);
-  }
-  free(found);
-  return status;
 }

@@ -213,12 +213,12 @@ void nvtxa__builder_set_source(nvtxa_ranges_builder *builder, const char *file);
  *
  * `parent` is by row; `file` may be NULL. */
 
-/* Hold the parents that were declared against the times. Where they, or the children's times, are
- * wrong, `parent` gets those found from the times and *ret_adopted is true. `child_counts` holds
- * the declared number of children, or -1. */
-nvtxa_status nvtxa__hierarchy_check(nvtxa_ranges *ranges, uint32_t *parent,
-                                    const nvtxa__packed *child_counts, const char *file,
-                                    bool *ret_adopted, nvtxa_error **reterr);
+/* Hold the parents that were declared against those found from the times; they may be one array,
+ * where all are the same. *ret_wrong: they, or the children's times, are wrong, and what was found
+ * is to be used. `child_counts` holds the declared number of children, or -1. */
+nvtxa_status nvtxa__hierarchy_check(nvtxa_ranges *ranges, const uint32_t *declared,
+                                    const uint32_t *found, const nvtxa__packed *child_counts,
+                                    const char *file, bool *ret_wrong, nvtxa_error **reterr);
 
 /* Find the parents from the times alone. 0 or -1. */
 int nvtxa__hierarchy_find(const nvtxa_ranges *ranges, uint32_t *parent);

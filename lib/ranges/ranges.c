@@ -170,6 +170,12 @@ uint32_t nvtxa__ranges_find(const nvtxa_ranges *ranges, nvtxa__thread thread, in
     return NVTXA__NO_PARENT;
   }
   if (ranges->ascending) {
+    /* Rows are looked up in order, as a rule: it may be the very next. */
+    row = *near + 1;
+    if (row < ranges->count && row_has_key(ranges, (uint32_t)row, thread, range_id)) {
+      *near = row;
+      return (uint32_t)row;
+    }
     row = *near = nvtxa__search(ranges->count, *near, is_below, ranges, &range_id);
   } else if (ranges->row_of_id != NULL) {
     uint64_t at = (uint64_t)range_id - (uint64_t)ranges->first_id;
