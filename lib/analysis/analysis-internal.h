@@ -46,12 +46,18 @@ nvtxa_text nvtxa__normalized(nvtxa_text name);
 
 /* ---- where ranges stand ---- */
 
-/* A place where ranges stand. */
+/* A place where ranges stand. All iterations stand at one. */
 typedef struct nvtxa__place {
-  uint32_t scope;  /* of an iteration itself: its position among the iterations */
+  uint32_t scope;
   uint8_t context; /* nvtxa_context */
-  bool iteration;  /* an iteration itself, which is in no group */
+  bool iteration;  /* that of the iterations, which are in no group; the rest does not count */
 } nvtxa__place;
+
+/* The host row of an iteration, and its position among the iterations. */
+typedef struct nvtxa__iteration_row {
+  uint32_t row;
+  uint32_t position;
+} nvtxa__iteration_row;
 
 typedef struct nvtxa__places {
   nvtxa__place *items;
@@ -95,8 +101,8 @@ struct nvtxa_analysis {
   nvtxa__scopes scopes;
   nvtxa__places places; /* freed once the groups are made */
 
-  nvtxa_iteration *iterations; /* sorted by index */
-  uint32_t *iteration_rows;    /* their rows in host */
+  nvtxa_iteration *iterations;          /* sorted by index */
+  nvtxa__iteration_row *iteration_rows; /* sorted by row */
   size_t iteration_count;
   nvtxa_iteration_summary summary;
 
@@ -115,6 +121,17 @@ nvtxa_status nvtxa__find_iterations(nvtxa_analysis *analysis, nvtxa_error **rete
 nvtxa_status nvtxa__summarize_iterations(nvtxa_analysis *analysis, nvtxa_error **reterr);
 
 nvtxa_status nvtxa__join_projections(nvtxa_analysis *analysis, nvtxa_error **reterr);
+
+/* The host row with the key of a GPU row, or NVTXA__NO_PARENT. *near as for nvtxa__ranges_find().
+ */
+static inline uint32_t nvtxa__host_row(const nvtxa_analysis *analysis, size_t gpu_row,
+                                       size_t *near) {
+  const nvtxa_ranges *gpu = analysis->gpu;
+  return gpu->base == analysis->host
+             ? (uint32_t)nvtxa__packed_get(&gpu->base_row, gpu_row)
+             : nvtxa__ranges_find(analysis->host, nvtxa__range_thread(gpu, gpu_row),
+                                  nvtxa__range_id(gpu, gpu_row), near);
+}
 
 /* places.c */
 nvtxa_status nvtxa__find_places(nvtxa_analysis *analysis, nvtxa_error **reterr);

@@ -27,6 +27,12 @@ static int compare_found(const void *a, const void *b) {
                               : (x->row > y->row) - (x->row < y->row);
 }
 
+static int compare_rows(const void *a, const void *b) {
+  const nvtxa__iteration_row *x = a;
+  const nvtxa__iteration_row *y = b;
+  return (x->row > y->row) - (x->row < y->row);
+}
+
 static nvtxa_status duplicate(const nvtxa_analysis *analysis, const found_iteration *pair,
                               nvtxa_error **reterr) {
   const nvtxa_ranges *host = analysis->host;
@@ -94,9 +100,10 @@ nvtxa_status nvtxa__find_iterations(nvtxa_analysis *analysis, nvtxa_error **rete
       iteration.exclusive_ns = iteration.inclusive_ns - iteration.child_total_ns;
     }
     analysis->iterations[i] = iteration;
-    analysis->iteration_rows[i] = row;
+    analysis->iteration_rows[i] = (nvtxa__iteration_row){row, (uint32_t)i};
   }
   analysis->iteration_count = count;
+  qsort(analysis->iteration_rows, count, sizeof *analysis->iteration_rows, compare_rows);
 out:
   free(found);
   return status;
@@ -106,13 +113,18 @@ out:
 
 nvtxa_status nvtxa__join_projections(nvtxa_analysis *analysis, nvtxa_error **reterr) {
   const nvtxa_ranges *gpu = analysis->gpu;
+  size_t near = 0;
   for (size_t row = 0; row < gpu->count; row++) {
     const nvtxa__place *place =
         &analysis->places.items[nvtxa__packed_get(&analysis->places.gpu, row)];
     if (!place->iteration) {
       continue;
     }
-    nvtxa_iteration *iteration = &analysis->iterations[place->scope];
+    nvtxa__iteration_row wanted = {.row = nvtxa__host_row(analysis, row, &near)};
+    const nvtxa__iteration_row *found =
+        bsearch(&wanted, analysis->iteration_rows, analysis->iteration_count,
+                sizeof *analysis->iteration_rows, compare_rows);
+    nvtxa_iteration *iteration = &analysis->iterations[found->position];
     if (iteration->has_gpu_projection) {
       return nvtxa__fail(reterr, NVTXA_ERROR_DUPLICATE_ITERATION,
                          &(nvtxa__where){

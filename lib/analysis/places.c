@@ -32,9 +32,9 @@ void nvtxa__places_free(nvtxa__places *places) {
 }
 
 /* The normalized names of a table as names of scopes. */
-static int map_names(nvtxa__scopes *scopes, const nvtxa_ranges *ranges, uint32_t *name_ids) {
-  for (size_t id = 0; id < ranges->names.count; id++) {
-    nvtxa_text name = nvtxa__normalized(ranges->names.texts[id]);
+static int map_names(nvtxa__scopes *scopes, const nvtxa__intern *names, uint32_t *name_ids) {
+  for (size_t id = 0; id < names->count; id++) {
+    nvtxa_text name = nvtxa__normalized(names->texts[id]);
     if (nvtxa__intern_add(&scopes->names, name.data, name.length, &name_ids[id]) != 0) {
       return -1;
     }
@@ -131,28 +131,26 @@ static int place_rest(placing *p) {
 static int place_host(placing *p) {
   nvtxa_analysis *analysis = p->analysis;
   nvtxa__place capture = {.context = NVTXA_CONTEXT_CAPTURE};
+  nvtxa__place iteration = {.iteration = true};
+  uint32_t all;
   uint32_t name = p->name_ids[nvtxa__range_name(analysis->host, analysis->capture_row)];
   memset(p->place, 0xFF, p->ranges->count * sizeof *p->place); /* UNPLACED */
   if (nvtxa__scope_add(&analysis->scopes, NVTXA__NO_SCOPE, name, &capture.scope) != 0 ||
-      add_place(&analysis->places, capture, &p->place[analysis->capture_row]) != 0) {
+      add_place(&analysis->places, capture, &p->place[analysis->capture_row]) != 0 ||
+      add_place(&analysis->places, iteration, &all) != 0) {
     return -1;
   }
   for (size_t i = 0; i < analysis->iteration_count; i++) {
-    nvtxa__place iteration = {.scope = (uint32_t)i, .iteration = true};
-    if (add_place(&analysis->places, iteration, &p->place[analysis->iteration_rows[i]]) != 0) {
-      return -1;
-    }
+    p->place[analysis->iteration_rows[i].row] = all;
   }
   return place_rest(p);
 }
 
 static int place_gpu(placing *p) {
   const nvtxa_ranges *gpu = p->ranges;
-  const nvtxa_ranges *host = p->analysis->host;
   size_t near = 0;
   for (size_t row = 0; row < gpu->count; row++) {
-    uint32_t same =
-        nvtxa__ranges_find(host, nvtxa__range_thread(gpu, row), nvtxa__range_id(gpu, row), &near);
+    uint32_t same = nvtxa__host_row(p->analysis, row, &near);
     p->place[row] = same == NVTXA__NO_PARENT
                         ? UNPLACED
                         : (uint32_t)nvtxa__packed_get(&p->analysis->places.host, same);
@@ -165,11 +163,11 @@ static int place(nvtxa_analysis *analysis, const nvtxa_ranges *ranges, nvtxa__pa
       .analysis = analysis,
       .ranges = ranges,
       .place = nvtxa__alloc(ranges->count + 1, sizeof *p.place),
-      .name_ids = nvtxa__alloc(ranges->names.count + 1, sizeof *p.name_ids),
+      .name_ids = nvtxa__alloc(nvtxa__range_names(ranges)->count + 1, sizeof *p.name_ids),
   };
   int result = -1;
   if (p.place != NULL && p.name_ids != NULL &&
-      map_names(&analysis->scopes, ranges, p.name_ids) == 0) {
+      map_names(&analysis->scopes, nvtxa__range_names(ranges), p.name_ids) == 0) {
     result = ranges == analysis->host ? place_host(&p) : place_gpu(&p);
   }
   for (size_t row = 0; row < ranges->count && result == 0; row++) {

@@ -42,6 +42,11 @@ struct nvtxa_ranges {
   nvtxa_report report;
   size_t count;
 
+  /* GPU-projected ranges that are host ranges as well may leave what both have to the host table,
+   * which is `base` then: names, threads, ids, starts, durations, and whether they are open. */
+  nvtxa_ranges *base;
+  nvtxa__packed base_row; /* by row: its row there */
+
   /* By row, for both reports. */
   nvtxa__packed name;   /* id in `names`: the raw name */
   nvtxa__packed thread; /* index in `threads` */
@@ -81,29 +86,47 @@ struct nvtxa_ranges {
 
 /* ---- cells of a table ---- */
 
-static inline uint32_t nvtxa__range_name(const nvtxa_ranges *ranges, size_t row) {
-  return (uint32_t)nvtxa__packed_get(&ranges->name, row);
+/* The table that holds a row's times and names, and *row there. */
+static inline const nvtxa_ranges *nvtxa__holder(const nvtxa_ranges *ranges, size_t *row) {
+  if (ranges->base == NULL) {
+    return ranges;
+  }
+  *row = (size_t)nvtxa__packed_get(&ranges->base_row, *row);
+  return ranges->base;
 }
 
-/* Its raw name. */
+/* The raw names, which rows know by number. */
+static inline const nvtxa__intern *nvtxa__range_names(const nvtxa_ranges *ranges) {
+  return ranges->base == NULL ? &ranges->names : &ranges->base->names;
+}
+
+static inline uint32_t nvtxa__range_name(const nvtxa_ranges *ranges, size_t row) {
+  const nvtxa_ranges *holder = nvtxa__holder(ranges, &row);
+  return (uint32_t)nvtxa__packed_get(&holder->name, row);
+}
+
 static inline nvtxa_text nvtxa__range_text(const nvtxa_ranges *ranges, size_t row) {
-  return ranges->names.texts[nvtxa__range_name(ranges, row)];
+  return nvtxa__range_names(ranges)->texts[nvtxa__range_name(ranges, row)];
 }
 
 static inline nvtxa__thread nvtxa__range_thread(const nvtxa_ranges *ranges, size_t row) {
-  return ranges->threads[nvtxa__packed_get(&ranges->thread, row)];
+  const nvtxa_ranges *holder = nvtxa__holder(ranges, &row);
+  return holder->threads[nvtxa__packed_get(&holder->thread, row)];
 }
 
 static inline int64_t nvtxa__range_id(const nvtxa_ranges *ranges, size_t row) {
-  return nvtxa__packed_get(&ranges->range_id, row);
+  const nvtxa_ranges *holder = nvtxa__holder(ranges, &row);
+  return nvtxa__packed_get(&holder->range_id, row);
 }
 
 static inline int64_t nvtxa__range_start_ns(const nvtxa_ranges *ranges, size_t row) {
-  return nvtxa__packed_get(&ranges->start_ns, row);
+  const nvtxa_ranges *holder = nvtxa__holder(ranges, &row);
+  return nvtxa__packed_get(&holder->start_ns, row);
 }
 
 static inline int64_t nvtxa__range_duration_ns(const nvtxa_ranges *ranges, size_t row) {
-  return nvtxa__packed_get(&ranges->duration_ns, row);
+  const nvtxa_ranges *holder = nvtxa__holder(ranges, &row);
+  return nvtxa__packed_get(&holder->duration_ns, row);
 }
 
 static inline int64_t nvtxa__range_end_ns(const nvtxa_ranges *ranges, size_t row) {
@@ -111,7 +134,8 @@ static inline int64_t nvtxa__range_end_ns(const nvtxa_ranges *ranges, size_t row
 }
 
 static inline bool nvtxa__range_is_open(const nvtxa_ranges *ranges, size_t row) {
-  return nvtxa__packed_get(&ranges->open, row) != 0;
+  const nvtxa_ranges *holder = nvtxa__holder(ranges, &row);
+  return nvtxa__packed_get(&holder->open, row) != 0;
 }
 
 static inline int64_t nvtxa__range_child_total_ns(const nvtxa_ranges *ranges, size_t row) {

@@ -7,10 +7,11 @@
 
 #include "ranges-internal.h"
 
-enum { COLUMNS = 12 };
+enum { COLUMNS = 13 };
 
 static void columns_of(nvtxa_ranges *r, nvtxa__packed *columns[COLUMNS]) {
   nvtxa__packed *const all[COLUMNS] = {
+      &r->base_row,
       &r->name,
       &r->thread,
       &r->range_id,
@@ -37,6 +38,7 @@ void nvtxa__ranges_free(nvtxa_ranges *ranges) {
     nvtxa__packed_free(columns[i]);
   }
   free(ranges->strays);
+  nvtxa_ranges_unref(ranges->base);
   free(ranges->threads);
   nvtxa__table_free(&ranges->keys);
   free(ranges->row_of_id);

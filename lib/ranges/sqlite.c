@@ -13,6 +13,7 @@ typedef struct reading {
   nvtxa__activity activity;
   bool want_host;
   bool want_gpu;
+  bool shared; /* what both tables have is kept in that of the host ranges */
   nvtxa__events events;
   nvtxa__export_versions versions;
   /* The launches, read on another thread. */
@@ -140,9 +141,6 @@ static int naming_begin(naming *n, const nvtxa__events *events, nvtxa_ranges *ra
 }
 
 static int give_name(naming *n, uint32_t name, uint32_t *ret) {
-  uint8_t flags = n->events->name_flags[name];
-  n->replaced += (flags & NVTXA__NAME_REPLACED) != 0;
-  n->missing += (flags & NVTXA__NAME_MISSING) != 0;
   if (n->number[name] == UINT32_MAX) {
     nvtxa_text text = n->events->names[name];
     if (nvtxa__intern_add(&n->ranges->names, text.data, text.length, &n->number[name]) != 0) {
@@ -153,17 +151,27 @@ static int give_name(naming *n, uint32_t name, uint32_t *ret) {
   return 0;
 }
 
-/* Names and flags of a table's events. `rows` holds them; NULL: it has all of them. */
+/* Count what there is to warn of. Backward ranges are not measured either, but are warned of apart
+ * from those that never ended. `rows` holds a table's events; NULL: it has all of them. */
+static void count_oddities(naming *n, const uint32_t *rows) {
+  const nvtxa__events *events = n->events;
+  for (size_t row = 0; row < n->ranges->count; row++) {
+    size_t event = nvtxa__ordered(rows, row);
+    int64_t flags = nvtxa__packed_get(&events->flags, event);
+    uint8_t name_flags = events->name_flags[nvtxa__packed_get(&events->name, event)];
+    n->open += (flags & NVTXA__OPEN) != 0;
+    n->backward += (flags & NVTXA__BACKWARD) != 0;
+    n->replaced += (name_flags & NVTXA__NAME_REPLACED) != 0;
+    n->missing += (name_flags & NVTXA__NAME_MISSING) != 0;
+  }
+}
+
 static int fill_names(naming *n, const uint32_t *rows) {
   const nvtxa__events *events = n->events;
   for (size_t row = 0; row < n->ranges->count; row++) {
     size_t event = nvtxa__ordered(rows, row);
     int64_t flags = nvtxa__packed_get(&events->flags, event);
     uint32_t number;
-    /* Backward ranges are not measured either, but are warned of apart from those that never
-     * ended. */
-    n->open += (flags & NVTXA__OPEN) != 0;
-    n->backward += (flags & NVTXA__BACKWARD) != 0;
     if (give_name(n, (uint32_t)nvtxa__packed_get(&events->name, event), &number) != 0 ||
         nvtxa__packed_add(&n->ranges->name, number) != 0 ||
         nvtxa__packed_add(&n->ranges->open, (flags & (NVTXA__OPEN | NVTXA__BACKWARD)) != 0) != 0) {
@@ -291,9 +299,27 @@ static int fill_styles(const nvtxa__events *events, nvtxa_ranges *gpu, const uin
   return result | nvtxa__packed_finish(&gpu->style);
 }
 
+/* What host ranges have as well: copied, or left to their table. */
+static int fill_times(reading *r, nvtxa_ranges *gpu, naming *n, const uint32_t *rows) {
+  const nvtxa__events *events = &r->events;
+  if (!r->shared) {
+    return copy_threads(gpu, &events->threads) |
+           nvtxa__packed_pick(&gpu->thread, &events->thread, rows, gpu->count) |
+           nvtxa__packed_pick(&gpu->range_id, &events->row_id, rows, gpu->count) |
+           nvtxa__packed_pick(&gpu->start_ns, &events->start_ns, rows, gpu->count) |
+           nvtxa__packed_pick(&gpu->duration_ns, &events->duration_ns, rows, gpu->count) |
+           fill_names(n, rows);
+  }
+  for (size_t row = 0; row < gpu->count; row++) {
+    if (nvtxa__packed_add(&gpu->base_row, rows[row]) != 0) {
+      return -1;
+    }
+  }
+  return nvtxa__packed_finish(&gpu->base_row);
+}
+
 /* Of each row that has been projected; what was needed for that alone goes when it was used. */
 static int fill_gpu(reading *r, nvtxa_ranges *gpu, naming *n) {
-  const nvtxa__events *events = &r->events;
   uint32_t *rows;
   int result = projected_rows(r, &rows, &gpu->count);
   if (result == 0) {
@@ -303,36 +329,27 @@ static int fill_gpu(reading *r, nvtxa_ranges *gpu, naming *n) {
   nvtxa__projection_free(&r->projection);
   nvtxa__launches_free(&r->launches);
   if (result == 0) {
-    result = nvtxa__packed_pick(&gpu->thread, &events->thread, rows, gpu->count) |
-             nvtxa__packed_pick(&gpu->range_id, &events->row_id, rows, gpu->count) |
-             nvtxa__packed_pick(&gpu->start_ns, &events->start_ns, rows, gpu->count) |
-             nvtxa__packed_pick(&gpu->duration_ns, &events->duration_ns, rows, gpu->count) |
-             fill_parents(r, gpu, rows) | fill_styles(events, gpu, rows) | fill_names(n, rows);
+    result = fill_times(r, gpu, n, rows) | fill_parents(r, gpu, rows) |
+             fill_styles(&r->events, gpu, rows);
+    count_oddities(n, rows);
   }
   free(rows);
   return result;
 }
 
+/* The table, which may still lack its base, and its index. */
 static nvtxa_status make_gpu(reading *r, nvtxa_ranges **ret_gpu, nvtxa_error **reterr) {
-  nvtxa_ranges *gpu = nvtxa__ranges_new(NVTXA_REPORT_GPU_PROJ_TRACE);
   naming n = {.number = NULL};
-  nvtxa_status status;
-  if (gpu == NULL || naming_begin(&n, &r->events, gpu) != 0 ||
-      copy_threads(gpu, &r->events.threads) != 0 || fill_gpu(r, gpu, &n) != 0) {
-    status = nvtxa__out_of_memory(reterr);
-  } else {
-    status = nvtxa__ranges_index(gpu, r->path, reterr);
+  *ret_gpu = nvtxa__ranges_new(NVTXA_REPORT_GPU_PROJ_TRACE);
+  int result = *ret_gpu == NULL ? -1 : naming_begin(&n, &r->events, *ret_gpu);
+  if (result == 0) {
+    result = fill_gpu(r, *ret_gpu, &n);
   }
-  if (status == NVTXA_OK && warn(r, gpu, &n) != 0) {
-    status = nvtxa__out_of_memory(reterr);
+  if (result == 0) {
+    result = warn(r, *ret_gpu, &n);
   }
   free(n.number);
-  if (status != NVTXA_OK) {
-    nvtxa__ranges_free(gpu);
-    return status;
-  }
-  *ret_gpu = gpu;
-  return NVTXA_OK;
+  return result == 0 ? NVTXA_OK : nvtxa__out_of_memory(reterr);
 }
 
 /* ---- host ranges ---- */
@@ -350,6 +367,7 @@ static nvtxa_status fill_host(reading *r, nvtxa_ranges *host, naming *n, nvtxa_e
   if (fill_names(n, NULL) != 0) {
     return nvtxa__out_of_memory(reterr);
   }
+  count_oddities(n, NULL);
   move(&host->thread, &events->thread);
   move(&host->range_id, &events->row_id);
   move(&host->start_ns, &events->start_ns);
@@ -428,11 +446,16 @@ static nvtxa_status compute(reading *r, nvtxa_ranges **ret_host, nvtxa_ranges **
     nvtxa__task_start(&r->task, read_launches, r);
   }
   nvtxa_status status = await_launches(r, prepare(r, reterr), reterr);
+  r->shared = r->want_host && r->events.start_end_count == 0;
   if (status == NVTXA_OK && r->want_gpu) {
     status = project_and_make_gpu(r, ret_gpu, reterr);
   }
   if (status == NVTXA_OK && r->want_host) {
     status = leave_push_pop(r) == 0 ? make_host(r, ret_host, reterr) : nvtxa__out_of_memory(reterr);
+  }
+  if (status == NVTXA_OK && r->want_gpu) {
+    (*ret_gpu)->base = r->shared ? nvtxa_ranges_ref(*ret_host) : NULL;
+    status = nvtxa__ranges_index(*ret_gpu, r->path, reterr);
   }
   return status;
 }

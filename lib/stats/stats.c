@@ -35,7 +35,7 @@ typedef struct writing {
 
 static void put_name(writing *r, size_t row, size_t dashes) {
   uint32_t name = nvtxa__range_name(r->ranges, row);
-  nvtxa_text text = r->ranges->names.texts[name];
+  nvtxa_text text = nvtxa__range_names(r->ranges)->texts[name];
   nvtxa__cell_text(&r->cells, text, r->quoted[name], text.length == 0 ? 0 : dashes);
 }
 
@@ -131,13 +131,13 @@ static void put_gpu(writing *r) {
 /* ---- one report ---- */
 
 static int prepare(writing *r) {
-  size_t count = r->ranges->names.count;
+  size_t count = nvtxa__range_names(r->ranges)->count;
   r->quoted = malloc(count + 1);
   if (r->quoted == NULL || nvtxa__lines_make(&r->lines, r->ranges) != 0) {
     return -1;
   }
   for (size_t name = 0; name < count; name++) {
-    r->quoted[name] = nvtxa__cell_is_quoted(&r->cells, r->ranges->names.texts[name]);
+    r->quoted[name] = nvtxa__cell_is_quoted(&r->cells, nvtxa__range_names(r->ranges)->texts[name]);
   }
   return 0;
 }
