@@ -299,7 +299,7 @@ static int render_name(nvtxa_analysis *analysis, nvtxa__group *group) {
 
 static void measure_all(measuring *m) {
   const grouping *g = m->table;
-  size_t room = g->ranges->count / 8 > FEW_VALUES ? g->ranges->count / 8 : FEW_VALUES;
+  size_t room = g->ranges->count / 4 > FEW_VALUES ? g->ranges->count / 4 : FEW_VALUES;
   m->first = nvtxa__alloc_zero(g->groups->count + 2, sizeof *m->first);
   m->values = nvtxa__alloc(most_values(g, room) + 1, sizeof *m->values);
   m->status = m->first == NULL || m->values == NULL ? nvtxa__out_of_memory(&m->error)

@@ -1,4 +1,5 @@
-/* base/: text, UTF-8, interning, atomic file replacement, errors and versioned structs. */
+/* base/: text, integers, UTF-8, interning, searching, packed columns, atomic file replacement,
+ * errors and versioned structs. */
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <errno.h>
@@ -10,6 +11,21 @@
 #include <unistd.h>
 
 #include "base/base-internal.h"
+
+extern int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
+
+static void expect_no_leak(void) {
+  if (__lsan_do_recoverable_leak_check != NULL) {
+    cr_expect_eq(__lsan_do_recoverable_leak_check(), 0, "memory was lost");
+  }
+}
+
+TestSuite(base, .fini = expect_no_leak);
+
+static uint64_t next_random(uint64_t *state) {
+  *state = *state * 6364136223846793005u + 1442695040888963407u;
+  return *state >> 33 | *state << 31;
+}
 
 Test(base, integers_fill_the_text_and_fit) {
   static const struct {
@@ -41,6 +57,72 @@ Test(base, integers_fill_the_text_and_fit) {
     cr_expect_eq(valid, cases[i].valid, "'%s'", cases[i].text);
     cr_expect_eq(value, cases[i].value, "'%s'", cases[i].text);
   }
+}
+
+/* What the C library makes of a text, which is NUL-terminated. */
+static bool parse_plainly(const char *text, size_t length, int64_t *ret) {
+  size_t sign = text[0] == '-';
+  for (size_t i = sign; i < length; i++) {
+    if (text[i] < '0' || text[i] > '9') {
+      return false;
+    }
+  }
+  errno = 0;
+  long long value = strtoll(text, NULL, 10);
+  if (length == sign || errno != 0) {
+    return false;
+  }
+  *ret = value;
+  return true;
+}
+
+static void expect_integer(const char *text) {
+  size_t length = strlen(text);
+  char *alone = malloc(length + 1); /* of the right size, so that a sanitizer sees what is read */
+  int64_t value = 0;
+  int64_t right = 0;
+  cr_assert_not_null(alone);
+  memcpy(alone, text, length);
+  bool valid = nvtxa__parse_int64(alone, length, &value);
+  bool fits = parse_plainly(text, length, &right);
+  cr_assert_eq(valid, fits, "'%s'", text);
+  cr_assert_eq(value, right, "'%s': %lld", text, (long long)value);
+  free(alone);
+}
+
+/* Digits are taken one, or eight at a time; each of them may be none. */
+Test(base, integers_of_every_length) {
+  static const char *const digits[] = {
+      "9999999999999999999999999", "0000000000000000000000000", "1234567890123456789012345",
+      "9223372036854775807000000", "9223372036854775808000000", "0000009223372036854775807",
+      "0000009223372036854775808", "0000009223372036854775809", "0918273645091827364509182",
+  };
+  static const char wrong[] = "/:-+ .,@a`\xB0\xB9\xFF\x01";
+  for (size_t d = 0; d < NVTXA__COUNT(digits); d++) {
+    for (int length = 0; length <= 25; length++) {
+      for (int sign = 0; sign < 2; sign++) {
+        char text[32];
+        snprintf(text, sizeof text, "%s%.*s", sign ? "-" : "", length, digits[d]);
+        expect_integer(text);
+        snprintf(text, sizeof text, "%s%s", sign ? "-" : "", digits[d] + 25 - length);
+        expect_integer(text);
+        for (int place = 0; place < length; place++) {
+          for (const char *c = wrong; *c != '\0'; c++) {
+            char digit = text[sign + place];
+            text[sign + place] = *c;
+            expect_integer(text);
+            text[sign + place] = digit;
+          }
+        }
+      }
+    }
+  }
+}
+
+/* The first numbers that SplitMix64 gives from 0, of the states that it gives them of. */
+Test(base, pairs_are_mixed_as_splitmix64_does) {
+  cr_expect_eq(nvtxa__hash_pair(0x9E3779B9, 0x7F4A7C15), 0xE220A8397B1DCDAF);
+  cr_expect_eq(nvtxa__hash_pair(0x3C6EF372, 0xFE94F82A), 0x6E789E6AA1B965F4);
 }
 
 Test(base, ill_formed_utf8_is_replaced_by_maximal_subparts) {
@@ -93,6 +175,159 @@ Test(base, interning_gives_equal_texts_equal_ids) {
   cr_expect_neq(empty, nul);
   cr_expect_eq(intern.count, 5002);
   nvtxa__intern_free(&intern);
+}
+
+/* ---- searching ---- */
+
+static bool is_below(const void *owner, size_t item, const void *sought) {
+  return ((const int *)owner)[item] < *(const int *)sought;
+}
+
+Test(base, searching_finds_the_first_from_anywhere) {
+  int items[40];
+  for (int i = 0; i < 40; i++) {
+    items[i] = i / 3 * 2; /* each thrice, with a gap behind */
+  }
+  for (size_t count = 0; count <= 40; count++) {
+    for (size_t near = 0; near <= count + 1; near++) {
+      for (int sought = -1; sought < 30; sought++) {
+        size_t right = 0;
+        while (right < count && items[right] < sought) {
+          right++;
+        }
+        cr_assert_eq(nvtxa__search(count, near, is_below, items, &sought), right,
+                     "%d of %zu, near %zu", sought, count, near);
+      }
+    }
+  }
+}
+
+/* ---- packed columns ---- */
+
+static void expect_values(const nvtxa__packed *column, const int64_t *values, size_t count) {
+  cr_assert_eq(column->count, count);
+  for (size_t i = 0; i < count; i++) {
+    cr_assert_eq(nvtxa__packed_get(column, i), values[i], "%zu of %zu: %lld, not %lld", i, count,
+                 (long long)nvtxa__packed_get(column, i), (long long)values[i]);
+  }
+}
+
+static void pack(nvtxa__packed *column, const int64_t *values, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    cr_assert_eq(nvtxa__packed_add(column, values[i]), 0);
+  }
+  cr_assert_eq(nvtxa__packed_finish(column), 0);
+}
+
+/* Values of a block, distances of up to `width` bytes apart: from the least number there is, across
+ * 0, or up to the greatest. */
+static void make_values(int64_t *values, size_t count, size_t width, size_t where,
+                        uint64_t *random) {
+  uint64_t span = width == 8 ? UINT64_MAX : ((uint64_t)1 << (8 * width)) - 1;
+  const uint64_t lowest[] = {(uint64_t)INT64_MIN, 0 - span / 2 - 1, (uint64_t)INT64_MAX - span};
+  for (size_t i = 0; i < count; i++) {
+    values[i] = (int64_t)(lowest[where] + (next_random(random) & span));
+  }
+  size_t low = next_random(random) % count;
+  values[low] = (int64_t)lowest[where];
+  values[(low + 1) % count] = (int64_t)(lowest[where] + span);
+}
+
+Test(base, packed_columns_of_every_width) {
+  enum { WIDTHS = 9, PLACES = 3, BLOCKS = WIDTHS * PLACES, ROWS = NVTXA__PACKED_ROWS };
+  static int64_t values[(BLOCKS + 1) * ROWS];
+  static const size_t rests[] = {0, 1, 2, 3, 4, 5, 7, 8, 9, 254, 255};
+  uint64_t random = 1;
+  for (size_t r = 0; r < NVTXA__COUNT(rests); r++) {
+    for (size_t full = 0; full <= BLOCKS; full += full < WIDTHS ? 1 : WIDTHS) {
+      nvtxa__packed column = {0};
+      size_t count = full * ROWS + rests[r];
+      for (size_t block = 0; block * ROWS < count; block++) {
+        size_t left = count - block * ROWS;
+        make_values(values + block * ROWS, left < ROWS ? left : ROWS, (block + full) % WIDTHS,
+                    block / WIDTHS % PLACES, &random);
+      }
+      pack(&column, values, count);
+      expect_values(&column, values, count);
+      for (size_t block = 0; block < full; block++) {
+        cr_assert_eq(column.blocks[block].width, (block + full) % WIDTHS, "no wider than needed");
+      }
+      nvtxa__packed_free(&column);
+    }
+  }
+}
+
+/* The least and the greatest may stand anywhere. */
+Test(base, packed_columns_find_their_lowest) {
+  for (size_t count = 1; count <= 13; count++) {
+    for (size_t low = 0; low < count; low++) {
+      for (size_t high = 0; high < count; high++) {
+        nvtxa__packed column = {0};
+        int64_t values[13] = {0};
+        values[low] = -70000;
+        values[high] = high == low ? values[low] : 70000;
+        pack(&column, values, count);
+        expect_values(&column, values, count);
+        nvtxa__packed_free(&column);
+      }
+    }
+  }
+}
+
+Test(base, packed_columns_pick_rows_of_another) {
+  enum { COUNT = 700 };
+  int64_t values[COUNT];
+  int64_t picked[COUNT];
+  uint32_t rows[COUNT];
+  nvtxa__packed from = {0};
+  uint64_t random = 2;
+  for (size_t i = 0; i < COUNT; i++) {
+    values[i] = (int64_t)(next_random(&random) >> (i % 64));
+  }
+  pack(&from, values, COUNT);
+  expect_values(&from, values, COUNT);
+  for (size_t i = 0; i < COUNT; i++) {
+    rows[i] = (uint32_t)(next_random(&random) % COUNT);
+    picked[i] = values[rows[i]];
+  }
+  for (size_t count = 0; count <= COUNT; count += 175) {
+    nvtxa__packed column = {0};
+    cr_assert_eq(nvtxa__packed_pick(&column, &from, rows, count), 0);
+    expect_values(&column, picked, count);
+    nvtxa__packed_free(&column);
+  }
+  nvtxa__packed_free(&from);
+}
+
+/* Columns that share their memory are filled, freed and filled again in any order. */
+Test(base, packed_columns_together) {
+  enum { COUNT = 1000, COLUMNS = 4 };
+  static int64_t values[COLUMNS][COUNT];
+  nvtxa__packed columns[COLUMNS] = {{0}};
+  nvtxa__packed *all[COLUMNS];
+  uint64_t random = 3;
+  for (size_t c = 0; c < COLUMNS; c++) {
+    all[c] = &columns[c];
+  }
+  cr_assert_eq(nvtxa__packed_together(all, COLUMNS), 0);
+  for (size_t i = 0; i < COUNT; i++) {
+    for (size_t c = 0; c < COLUMNS - 1; c++) { /* the last one stays empty */
+      values[c][i] = (int64_t)(next_random(&random) >> (16 * c));
+      cr_assert_eq(nvtxa__packed_add(&columns[c], values[c][i]), 0);
+    }
+  }
+  nvtxa__packed_free(&columns[0]); /* before it was finished */
+  cr_assert_eq(nvtxa__packed_finish(&columns[1]), 0);
+  expect_values(&columns[1], values[1], COUNT);
+  nvtxa__packed_free(&columns[1]);
+  pack(&columns[1], values[0], COUNT); /* in a place of its own */
+  expect_values(&columns[1], values[0], COUNT);
+  cr_assert_eq(nvtxa__packed_finish(&columns[2]), 0);
+  expect_values(&columns[2], values[2], COUNT);
+  for (size_t c = 0; c < COLUMNS; c++) {
+    nvtxa__packed_free(&columns[c]);
+    nvtxa__packed_free(&columns[c]);
+  }
 }
 
 /* ---- files ---- */
