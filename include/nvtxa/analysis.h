@@ -27,11 +27,14 @@ typedef struct nvtxa_analysis_options {
    * elsewhere; the nsys version is then unknown. The analysis keeps a reference. */
   const nvtxa_export *exported;
   const nvtxa_hooks *hooks; /**< log, progress, cancel; borrowed during the call */
+  /** How many threads may work, the caller's among them; default: two at most. The result does not
+   * depend on it. */
+  size_t thread_count;
 } nvtxa_analysis_options;
 
 /** The defaults. */
 #define NVTXA_ANALYSIS_OPTIONS_INIT \
-  { sizeof(nvtxa_analysis_options), NULL, NULL }
+  { sizeof(nvtxa_analysis_options), NULL, NULL, 0 }
 
 /** Where a range stands. */
 typedef enum nvtxa_context {

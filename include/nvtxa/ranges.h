@@ -53,11 +53,14 @@ typedef struct nvtxa_ranges_options {
   nvtxa_quoting quoting;     /**< for CSV; default NVTXA_QUOTING_AUTO */
   nvtxa_hierarchy hierarchy; /**< default NVTXA_HIERARCHY_DECLARED */
   const nvtxa_hooks *hooks;  /**< log, progress, cancel; borrowed during the call */
+  /** How many threads may work, the caller's among them; default: as many as there are processors
+   * to run on, at most 8. The result does not depend on it. */
+  size_t thread_count;
 } nvtxa_ranges_options;
 
 /** The defaults. */
 #define NVTXA_RANGES_OPTIONS_INIT \
-  { sizeof(nvtxa_ranges_options), NVTXA_QUOTING_AUTO, NVTXA_HIERARCHY_DECLARED, NULL }
+  { sizeof(nvtxa_ranges_options), NVTXA_QUOTING_AUTO, NVTXA_HIERARCHY_DECLARED, NULL, 0 }
 
 /**
  * One range. Which members count depends on the report that the table is of: those marked "host"
@@ -89,6 +92,7 @@ typedef struct nvtxa_range {
 
 /**
  * Read a CSV report from a file, as a stream: memory grows with the rows, not with their text.
+ * Several threads read parts of a large one.
  *
  * Columns are found by name, in any order; others are ignored. The needed columns are listed in
  * docs/artifacts.md. A report in other units than nanoseconds, or without a header, is refused.
@@ -143,10 +147,10 @@ NVTXA_API nvtxa_status nvtxa_ranges_read_buffer(const char *data, size_t length,
  * is that of nsys's reports; the range id is the row number in the export. docs/engines.md says
  * where this differs from nsys and why.
  *
- * Takes O(n log n) in ranges, calls and operations. One further thread is used during the call.
+ * Takes O(n log n) in ranges, calls and operations. Two threads work at most.
  *
  * @param path       the file
- * @param options    NULL for the defaults; only `hooks` is used
+ * @param options    NULL for the defaults; only `hooks` and `thread_count` are used
  * @param ret_host   gets the table of NVTXA_REPORT_PUSHPOP_TRACE; the caller owns one reference.
  *                   NULL: not wanted
  * @param ret_gpu    gets the table of NVTXA_REPORT_GPU_PROJ_TRACE, empty where the export has no
@@ -166,8 +170,9 @@ NVTXA_API nvtxa_status nvtxa_ranges_read_sqlite(const char *path,
                                                 nvtxa_error **reterr);
 
 /**
- * Read both tables from what an export holds: its SQLite export, or its reports with the quoting of
- * their engine. As nvtxa_ranges_read_sqlite() or twice nvtxa_ranges_read_file() otherwise.
+ * Read both tables from what an export holds: its SQLite export, or its reports, at the same time,
+ * with the quoting of their engine. As nvtxa_ranges_read_sqlite() or twice nvtxa_ranges_read_file()
+ * otherwise.
  *
  * @param exported  the export
  * @param options   NULL for the defaults; `quoting` is not used

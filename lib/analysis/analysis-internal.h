@@ -96,6 +96,7 @@ struct nvtxa_analysis {
   nvtxa_ranges *gpu;
   nvtxa_export *exported;
   const nvtxa_hooks *hooks; /* while it is made */
+  size_t thread_count;      /* likewise */
 
   uint32_t capture_row; /* in host */
   nvtxa__scopes scopes;

@@ -92,6 +92,7 @@ nvtxa_status nvtxa_analysis_new(const nvtxa_manifest *manifest, const nvtxa_rang
   analysis->gpu = nvtxa_ranges_ref(gpu);
   analysis->exported = nvtxa_export_ref(own.exported);
   analysis->hooks = own.hooks;
+  analysis->thread_count = own.thread_count;
   nvtxa__activity_start(&activity, own.hooks, "aggregating by scope");
   status = run(analysis, reterr);
   if (status != NVTXA_OK) {

@@ -368,24 +368,20 @@ static nvtxa_status settle(nvtxa_status status, nvtxa_status more, nvtxa_error *
 }
 
 static nvtxa_status count_up(both *b, nvtxa_error **reterr) {
-  bool worth_a_thread = b->host.ranges->count + b->gpu.ranges->count >= MANY_ROWS;
-  nvtxa__task dealing = {.run = deal_out_table, .user = &b->gpu};
-  nvtxa__task measuring_half = {.run = measure_one_half, .user = b};
-  if (worth_a_thread) {
-    nvtxa__task_start(&dealing, deal_out_table, &b->gpu);
-  }
+  bool worth_a_thread = b->host.ranges->count + b->gpu.ranges->count >= MANY_ROWS &&
+                        b->host.analysis->thread_count != 1;
+  nvtxa__task task;
+  nvtxa__task_begin(&task, deal_out_table, &b->gpu, worth_a_thread);
   deal_out_table(&b->host);
-  nvtxa__task_wait(&dealing);
+  nvtxa__task_wait(&task);
   nvtxa_status status = settle(NVTXA_OK, b->host.status, b->host.error, reterr);
   status = settle(status, b->gpu.status, b->gpu.error, reterr);
   if (status != NVTXA_OK) {
     return status;
   }
-  if (worth_a_thread) {
-    nvtxa__task_start(&measuring_half, measure_one_half, b);
-  }
+  nvtxa__task_begin(&task, measure_one_half, b, worth_a_thread);
   measure_other_half(b);
-  nvtxa__task_wait(&measuring_half);
+  nvtxa__task_wait(&task);
   status = settle(NVTXA_OK, b->inclusive.status, b->inclusive.error, reterr);
   status = settle(status, b->exclusive.status, b->exclusive.error, reterr);
   return settle(status, b->projected.status, b->projected.error, reterr);

@@ -328,9 +328,9 @@ typedef struct nvtxa__task {
   pthread_t thread;
 } nvtxa__task;
 
-/* Begin, on a further thread if there can be one; nvtxa__task_wait() is due, and only it knows that
- * the work is done. */
-void nvtxa__task_start(nvtxa__task *task, void (*run)(void *user), void *user);
+/* Begin, on a further thread if that is wanted and there can be one; else nvtxa__task_wait(), which
+ * is due, does the work. Only it knows that the work is done. */
+void nvtxa__task_begin(nvtxa__task *task, void (*run)(void *user), void *user, bool further_thread);
 void nvtxa__task_wait(nvtxa__task *task);
 
 /* ---- shared objects ---- */

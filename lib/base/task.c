@@ -10,10 +10,14 @@ static void *run(void *task_pointer) {
   return NULL;
 }
 
-void nvtxa__task_start(nvtxa__task *task, void (*run_fn)(void *user), void *user) {
+void nvtxa__task_begin(nvtxa__task *task, void (*run_fn)(void *user), void *user,
+                       bool further_thread) {
   sigset_t all;
   sigset_t before;
   *task = (nvtxa__task){.run = run_fn, .user = user};
+  if (!further_thread) {
+    return;
+  }
   /* Signals are for the threads that the caller made. */
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);

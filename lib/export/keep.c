@@ -34,7 +34,7 @@ static nvtxa_status write_both(const nvtxa__private *private, nvtxa__write_repor
     nvtxa__report_file(both[report].file, (nvtxa_report)report, NVTXA__NAMING_NEW);
   }
   for (int report = 1; report < NVTXA_REPORT_COUNT; report++) {
-    nvtxa__task_start(&tasks[report], write_one, &both[report]);
+    nvtxa__task_begin(&tasks[report], write_one, &both[report], true);
   }
   write_one(&both[0]);
   for (int report = 1; report < NVTXA_REPORT_COUNT; report++) {

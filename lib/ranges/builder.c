@@ -8,6 +8,7 @@
 
 struct nvtxa_ranges_builder {
   nvtxa_ranges *ranges; /* NULL once it was finished */
+  bool failed;          /* a row is there in part only: out of memory */
   nvtxa_hierarchy hierarchy;
   const char *file;              /* where the rows come from, or NULL */
   nvtxa__packed declared_parent; /* by row; 0 for a root */
@@ -142,6 +143,9 @@ nvtxa_status nvtxa__builder_add_row(nvtxa_ranges_builder *builder, const nvtxa__
                                     nvtxa_error **reterr) {
   nvtxa_ranges *ranges = builder->ranges;
   uint32_t thread;
+  if (builder->failed) {
+    return nvtxa__out_of_memory(reterr);
+  }
   if (ranges->count == NVTXA__MAX_ROWS) {
     return nvtxa__fail(reterr, NVTXA_ERROR_LIMIT, &(nvtxa__where){.file = builder->file},
                        "more than %zu ranges, the limit for one report", NVTXA__MAX_ROWS);
@@ -169,6 +173,7 @@ nvtxa_status nvtxa__builder_add_row(nvtxa_ranges_builder *builder, const nvtxa__
   builder->open_count += row->open;
   builder->replaced_count += row->replaced;
   ranges->count++;
+  builder->failed = result != 0;
   return result == 0 ? NVTXA_OK : nvtxa__out_of_memory(reterr);
 }
 
@@ -308,7 +313,8 @@ nvtxa_status nvtxa_ranges_builder_finish(nvtxa_ranges_builder *builder, nvtxa_ra
   }
   nvtxa_ranges *ranges = builder->ranges;
   nvtxa_status status = NVTXA_OK;
-  if (nvtxa__ranges_finish(ranges) != 0 || nvtxa__packed_finish(&builder->declared_parent) != 0 ||
+  if (builder->failed || nvtxa__ranges_finish(ranges) != 0 ||
+      nvtxa__packed_finish(&builder->declared_parent) != 0 ||
       nvtxa__packed_finish(&builder->has_parent) != 0 ||
       nvtxa__packed_finish(&builder->child_counts) != 0) {
     status = nvtxa__out_of_memory(reterr);

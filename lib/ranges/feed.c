@@ -348,9 +348,14 @@ static void worker_free(worker *w) {
   free(w->replaced);
 }
 
-static size_t processors(void) {
+/* As many threads as there are processors to run on; one where starting more takes longer. */
+static size_t default_threads(uint64_t bytes) {
   cpu_set_t set;
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? (size_t)CPU_COUNT(&set) : 1;
+  if (bytes < PART_SIZE || sched_getaffinity(0, sizeof set, &set) != 0) {
+    return 1;
+  }
+  size_t count = (size_t)CPU_COUNT(&set);
+  return count < MOST_THREADS ? count : MOST_THREADS;
 }
 
 nvtxa_status nvtxa__feeds_read(nvtxa__feed *feeds, size_t count, nvtxa__division division,
@@ -363,9 +368,8 @@ nvtxa_status nvtxa__feeds_read(nvtxa__feed *feeds, size_t count, nvtxa__division
       .lock = PTHREAD_MUTEX_INITIALIZER,
       .turn = PTHREAD_COND_INITIALIZER,
   };
+  uint64_t bytes = 0;
   size_t part_count = 0;
-  size_t crew_size = division.thread_count == 0 ? processors() : division.thread_count;
-  worker *workers = NULL;
   if (shared.feeds == NULL) {
     return nvtxa__out_of_memory(reterr);
   }
@@ -379,10 +383,11 @@ nvtxa_status nvtxa__feeds_read(nvtxa__feed *feeds, size_t count, nvtxa__division
         .line = feeds[i].line,
     };
     part_count += parts;
+    bytes += size;
   }
-  crew_size = crew_size > MOST_THREADS ? MOST_THREADS : crew_size;
+  size_t crew_size = division.thread_count == 0 ? default_threads(bytes) : division.thread_count;
   crew_size = crew_size > part_count ? part_count : crew_size;
-  workers = calloc(crew_size, sizeof *workers);
+  worker *workers = calloc(crew_size, sizeof *workers);
   if (workers == NULL) {
     free(shared.feeds);
     return nvtxa__out_of_memory(reterr);
@@ -392,7 +397,7 @@ nvtxa_status nvtxa__feeds_read(nvtxa__feed *feeds, size_t count, nvtxa__division
     nvtxa__cursor_init(&workers[i].cursor, 4 * shared.part_size);
   }
   for (size_t i = 1; i < crew_size; i++) {
-    nvtxa__task_start(&workers[i].task, work, &workers[i]);
+    nvtxa__task_begin(&workers[i].task, work, &workers[i], true);
   }
   work(&workers[0]);
   for (size_t i = 1; i < crew_size; i++) {
@@ -403,5 +408,7 @@ nvtxa_status nvtxa__feeds_read(nvtxa__feed *feeds, size_t count, nvtxa__division
   }
   free(workers);
   free(shared.feeds);
+  pthread_mutex_destroy(&shared.lock);
+  pthread_cond_destroy(&shared.turn);
   return NVTXA_OK;
 }

@@ -173,6 +173,9 @@ nvtxa_status nvtxa__report_open(nvtxa__feed *feed, const char *path, nvtxa_repor
                                 const nvtxa_hooks *hooks, nvtxa_error **reterr);
 void nvtxa__report_close(nvtxa__feed *feed);
 
+/* What the caller wants. */
+nvtxa__division nvtxa__division_of(const nvtxa_ranges_options *options);
+
 /* Make a table of each report, and close them. */
 nvtxa_status nvtxa__reports_read(nvtxa__feed *feeds, size_t count,
                                  const nvtxa_ranges_options *options, nvtxa__division division,

@@ -96,6 +96,10 @@ nvtxa_status nvtxa__reports_read(nvtxa__feed *feeds, size_t count,
   return status;
 }
 
+nvtxa__division nvtxa__division_of(const nvtxa_ranges_options *options) {
+  return (nvtxa__division){.thread_count = options->thread_count};
+}
+
 /* ---- files ---- */
 
 nvtxa_status nvtxa__report_open(nvtxa__feed *feed, const char *path, nvtxa_report kind,
@@ -135,7 +139,7 @@ nvtxa_status nvtxa_ranges_read_file(const char *path, nvtxa_report report,
     status = nvtxa__report_open(&feed, path, report, own.hooks, reterr);
   }
   return status == NVTXA_OK
-             ? nvtxa__reports_read(&feed, 1, &own, (nvtxa__division){0}, ret_ranges, reterr)
+             ? nvtxa__reports_read(&feed, 1, &own, nvtxa__division_of(&own), ret_ranges, reterr)
              : status;
 }
 
@@ -163,5 +167,5 @@ nvtxa_status nvtxa_ranges_read_buffer(const char *data, size_t length, nvtxa_rep
               .size = length,
           },
   };
-  return nvtxa__reports_read(&feed, 1, &own, (nvtxa__division){0}, ret_ranges, reterr);
+  return nvtxa__reports_read(&feed, 1, &own, nvtxa__division_of(&own), ret_ranges, reterr);
 }

@@ -63,8 +63,8 @@ static nvtxa_status read_reports(const nvtxa_export *exported, nvtxa_ranges_opti
                          : nvtxa_ranges_quoting_of(nvtxa_export_nsys_version(exported));
   nvtxa_status status = open_both(exported, options->hooks, feeds, reterr);
   if (status == NVTXA_OK) {
-    status = nvtxa__reports_read(feeds, NVTXA_REPORT_COUNT, options, (nvtxa__division){0}, tables,
-                                 reterr);
+    status = nvtxa__reports_read(feeds, NVTXA_REPORT_COUNT, options, nvtxa__division_of(options),
+                                 tables, reterr);
   }
   if (status != NVTXA_OK) {
     return status;

@@ -9,6 +9,7 @@
 
 typedef struct reading {
   const char *path;
+  size_t thread_count;
   nvtxa_hooks hooks;
   nvtxa__activity activity;
   bool want_host;
@@ -443,7 +444,7 @@ static nvtxa_status project_and_make_gpu(reading *r, nvtxa_ranges **ret_gpu, nvt
 static nvtxa_status compute(reading *r, nvtxa_ranges **ret_host, nvtxa_ranges **ret_gpu,
                             nvtxa_error **reterr) {
   if (r->want_gpu) {
-    nvtxa__task_start(&r->task, read_launches, r);
+    nvtxa__task_begin(&r->task, read_launches, r, r->thread_count != 1);
   }
   nvtxa_status status = await_launches(r, prepare(r, reterr), reterr);
   r->shared = r->want_host && r->events.start_end_count == 0;
@@ -482,6 +483,7 @@ nvtxa_status nvtxa_ranges_read_sqlite(const char *path, const nvtxa_ranges_optio
     return nvtxa__invalid(reterr, "path, or neither table is wanted");
   }
   r.quiet.cancel = r.hooks.cancel;
+  r.thread_count = own.thread_count;
   nvtxa__log(&r.hooks, NVTXA_LOG_INFO, "reading %s", path);
   nvtxa__activity_start(&r.activity, &r.hooks, "reading the SQLite export");
   status = compute(&r, &host, &gpu, reterr);
