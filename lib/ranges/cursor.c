@@ -133,10 +133,10 @@ nvtxa_status nvtxa__cursor_skip_bom(nvtxa__cursor *cursor, nvtxa_error **reterr)
 
 nvtxa_status nvtxa__cursor_to_line(nvtxa__cursor *cursor, nvtxa_error **reterr) {
   for (;;) {
-    const char *from = cursor->data + cursor->start;
-    const char *found = rest_of(cursor) == 0 ? NULL : memchr(from, '\n', rest_of(cursor));
+    size_t rest = rest_of(cursor);
+    const char *found = rest == 0 ? NULL : memchr(cursor->data + cursor->start, '\n', rest);
     if (found != NULL) {
-      cursor->start += (size_t)(found - from) + 1;
+      cursor->start = (size_t)(found - cursor->data) + 1;
       return NVTXA_OK;
     }
     cursor->start = cursor->filled;

@@ -107,10 +107,14 @@ static int add_row(worker *w, part *p, const nvtxa__said *said) {
   if (nvtxa__reserve(&w->rows, &w->row_capacity, p->count + 1, sizeof *w->rows) != 0) {
     return -1;
   }
-  nvtxa__builder_row *row = &w->rows[p->count++];
+  nvtxa__builder_row *row = &w->rows[p->count];
   *row = said->row;
-  return number_text(w, said->name, &row->name) |
-         (said->style.data == NULL ? 0 : number_style(w, said->style, &row->style));
+  if (number_text(w, said->name, &row->name) != 0 ||
+      (said->style.data != NULL && number_style(w, said->style, &row->style) != 0)) {
+    return -1;
+  }
+  p->count++;
+  return 0;
 }
 
 /* Know the texts of this feed, and not too many of them. */
@@ -260,19 +264,23 @@ static nvtxa_status give(worker *w, progress *to, size_t number, part *p, nvtxa_
   if (to->expected >= limit) {
     return NVTXA_OK; /* a record of the part before covers all of this one */
   }
+  nvtxa_status status = NVTXA_OK;
+  nvtxa_error *error = NULL;
   if (p->failed || p->begin != to->expected) {
     w->cursor.longest = NVTXA__LONGEST_RECORD;
     nvtxa__cursor_go(&w->cursor, &to->feed->report, to->expected, to->line);
-    nvtxa_status status = read_part(w, limit, p, reterr);
+    status = read_part(w, limit, p, &error);
     w->cursor.longest = 4 * w->shared->part_size;
-    if (status != NVTXA_OK) {
-      return status;
-    }
   }
-  nvtxa_status status = add_rows(w, to, p, reterr);
+  /* Where something is wrong in a row, those before it may still be wrong in sum. */
+  nvtxa_status added = add_rows(w, to, p, reterr);
   to->expected = p->end;
   to->line += p->lines;
-  return status;
+  if (added == NVTXA_OK && status != NVTXA_OK) {
+    return nvtxa__pass_on(reterr, status, error);
+  }
+  nvtxa_error_free(error);
+  return added;
 }
 
 /* ---- the crew ---- */
