@@ -109,7 +109,11 @@ nvtxa_status nvtxa__columns_map(nvtxa__report *r, const nvtxa__csv_record *heade
     while (i < header->count && !field_is(header->fields[i], r->columns[k].name)) {
       i++;
     }
+    nvtxa__csv_kind kind = r->columns[k].kind;
     r->place[k] = i;
+    if (kind != NVTXA__CSV_NAME && kind != NVTXA__CSV_WORD) {
+      r->integers[r->integer_count++] = k;
+    }
     missing_count += i == header->count;
     if (i < header->count) {
       r->layout.kinds[i] = r->columns[k].kind;

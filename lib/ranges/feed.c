@@ -17,6 +17,7 @@
 enum {
   PART_SIZE = 1 << 20, /* bytes */
   MOST_THREADS = 8,
+  LATELY = 64,
   MANY_NAMES = 1 << 14, /* a thread forgets the names that it knows when they are so many */
 };
 
@@ -64,6 +65,7 @@ typedef struct worker {
   nvtxa__cursor cursor;
   const nvtxa__feed *feed; /* that `texts` are of */
   nvtxa__intern texts;
+  uint32_t lately[LATELY]; /* numbers of texts; any that is not one counts for nothing */
   nvtxa_text last_style;
   uint32_t last_style_number;
   nvtxa__builder_row *rows;
@@ -79,8 +81,23 @@ typedef struct worker {
 
 /* ---- reading a part ---- */
 
+/* The number that the thread has for a text. A few that came lately are found without a hash. */
 static int number_text(worker *w, nvtxa_text text, uint32_t *ret) {
-  return nvtxa__intern_add(&w->texts, text.data, text.length, ret);
+  size_t slot = 0;
+  if (text.length > 0) {
+    slot = (text.length * 31 + (unsigned char)text.data[text.length - 1] * 7U +
+            (unsigned char)text.data[text.length / 2]) %
+           LATELY;
+  }
+  uint32_t number = w->lately[slot];
+  if (number >= w->texts.count || !nvtxa__text_equal(w->texts.texts[number], text)) {
+    if (nvtxa__intern_add(&w->texts, text.data, text.length, &number) != 0) {
+      return -1;
+    }
+    w->lately[slot] = number;
+  }
+  *ret = number;
+  return 0;
 }
 
 /* Rows of one style come in runs. */
@@ -95,6 +112,7 @@ static int number_style(worker *w, nvtxa_text style, uint32_t *ret) {
   return 0;
 }
 
+/* Take what was said; its row is the next of the part's. */
 static int add_row(worker *w, part *p, const nvtxa__said *said) {
   if (said->unattributed) {
     if (nvtxa__reserve(&w->outside, &w->outside_capacity, p->outside_count + 1,
@@ -104,13 +122,8 @@ static int add_row(worker *w, part *p, const nvtxa__said *said) {
     w->outside[p->outside_count++] = (outside_row){said->outside, p->lines};
     return 0;
   }
-  if (nvtxa__reserve(&w->rows, &w->row_capacity, p->count + 1, sizeof *w->rows) != 0) {
-    return -1;
-  }
-  nvtxa__builder_row *row = &w->rows[p->count];
-  *row = said->row;
-  if (number_text(w, said->name, &row->name) != 0 ||
-      (said->style.data != NULL && number_style(w, said->style, &row->style) != 0)) {
+  if (number_text(w, said->name, &said->row->name) != 0 ||
+      (said->style.data != NULL && number_style(w, said->style, &said->row->style) != 0)) {
     return -1;
   }
   p->count++;
@@ -143,7 +156,12 @@ static nvtxa_status read_part(worker *w, uint64_t limit, part *p, nvtxa_error **
       break;
     }
     p->lines = cursor->line - first_line;
+    if (status == NVTXA_OK &&
+        nvtxa__reserve(&w->rows, &w->row_capacity, p->count + 1, sizeof *w->rows) != 0) {
+      status = nvtxa__out_of_memory(reterr);
+    }
     if (status == NVTXA_OK) {
+      said.row = &w->rows[p->count];
       status = nvtxa__row_read(cursor, &said, reterr);
     }
     if (status == NVTXA_OK && add_row(w, p, &said) != 0) {

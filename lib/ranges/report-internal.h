@@ -62,7 +62,9 @@ typedef struct nvtxa__report {
   const nvtxa_hooks *hooks;
   const nvtxa__known_column *columns; /* those needed */
   size_t column_count;
-  size_t place[NVTXA__REPORT_COLUMNS]; /* where each needed column stands in a record */
+  size_t place[NVTXA__REPORT_COLUMNS];    /* where each needed column stands in a record */
+  size_t integers[NVTXA__REPORT_COLUMNS]; /* those of them that hold integers */
+  size_t integer_count;
   nvtxa__csv_layout layout;
 } nvtxa__report;
 
@@ -133,14 +135,14 @@ extern const char nvtxa__damaged[]; /* a hint: the report is damaged */
 
 /* What a record says. Its texts point into the cursor. */
 typedef struct nvtxa__said {
-  nvtxa__builder_row row; /* without the numbers of its texts */
+  nvtxa__builder_row *row; /* the caller's; gets all but the numbers of the texts */
   nvtxa_text name;
   nvtxa_text style;
   bool unattributed; /* GPU work outside every range: only `outside` counts */
   nvtxa__unattributed outside;
 } nvtxa__said;
 
-nvtxa_status nvtxa__row_read(const nvtxa__cursor *cursor, nvtxa__said *ret, nvtxa_error **reterr);
+nvtxa_status nvtxa__row_read(const nvtxa__cursor *cursor, nvtxa__said *said, nvtxa_error **reterr);
 
 /* ---- threads (feed.c) ---- */
 

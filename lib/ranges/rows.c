@@ -16,17 +16,14 @@ static nvtxa_status bad_integer(const nvtxa__cursor *r, size_t column, nvtxa_err
 /* The integers of a row, by column; those that may be nothing are left alone where they are. */
 static nvtxa_status read_integers(const nvtxa__cursor *r, int64_t values[NVTXA__REPORT_COLUMNS],
                                   bool present[NVTXA__REPORT_COLUMNS], nvtxa_error **reterr) {
-  for (size_t k = 0; k < r->report->column_count; k++) {
-    nvtxa__csv_kind kind = r->report->columns[k].kind;
-    present[k] = false;
+  const nvtxa__report *report = r->report;
+  for (size_t i = 0; i < report->integer_count; i++) {
+    size_t k = report->integers[i];
     values[k] = 0;
-    if (kind == NVTXA__CSV_NAME || kind == NVTXA__CSV_WORD) {
-      continue;
-    }
     nvtxa__csv_field field = cell(r, k);
-    if (nvtxa__parse_int64(field.data, field.length, &values[k])) {
-      present[k] = true;
-    } else if (kind == NVTXA__CSV_INTEGER || !nvtxa__csv_is_nothing(field)) {
+    present[k] = nvtxa__parse_int64(field.data, field.length, &values[k]);
+    if (!present[k] &&
+        (report->columns[k].kind == NVTXA__CSV_INTEGER || !nvtxa__csv_is_nothing(field))) {
       return bad_integer(r, k, reterr);
     }
   }
@@ -42,9 +39,9 @@ static nvtxa_status contradiction(const nvtxa__cursor *r, size_t column, const c
                             nvtxa__quote(quoted, field.data, field.length), what);
 }
 
-static nvtxa_status read_host(const nvtxa__cursor *r, nvtxa__said *ret, nvtxa_error **reterr) {
-  int64_t v[NVTXA__REPORT_COLUMNS] = {0};
-  bool present[NVTXA__REPORT_COLUMNS] = {false};
+static nvtxa_status read_host(const nvtxa__cursor *r, nvtxa__said *said, nvtxa_error **reterr) {
+  int64_t v[NVTXA__REPORT_COLUMNS];
+  bool present[NVTXA__REPORT_COLUMNS];
   int64_t check;
   nvtxa_status status = read_integers(r, v, present, reterr);
   if (status != NVTXA_OK) {
@@ -65,26 +62,25 @@ static nvtxa_status read_host(const nvtxa__cursor *r, nvtxa__said *ret, nvtxa_er
     return contradiction(r, NVTXA__HOST_CHILD_COUNT, "is negative", reterr);
   }
   nvtxa__csv_field name = cell(r, NVTXA__HOST_NAME);
-  *ret = (nvtxa__said){
-      .name = {name.data, name.length},
-      .row =
-          {
-              .thread = {v[NVTXA__HOST_PID], v[NVTXA__HOST_TID]},
-              .range_id = v[NVTXA__HOST_RANGE],
-              .has_parent = present[NVTXA__HOST_PARENT],
-              .parent_id = v[NVTXA__HOST_PARENT],
-              .start_ns = v[NVTXA__HOST_START],
-              .duration_ns = v[NVTXA__HOST_DURATION],
-              .child_total_ns = v[NVTXA__HOST_CHILD],
-              .child_count = v[NVTXA__HOST_CHILD_COUNT],
-          },
+  said->unattributed = false;
+  said->name = (nvtxa_text){name.data, name.length};
+  said->style = (nvtxa_text){NULL, 0};
+  *said->row = (nvtxa__builder_row){
+      .thread = {v[NVTXA__HOST_PID], v[NVTXA__HOST_TID]},
+      .range_id = v[NVTXA__HOST_RANGE],
+      .has_parent = present[NVTXA__HOST_PARENT],
+      .parent_id = v[NVTXA__HOST_PARENT],
+      .start_ns = v[NVTXA__HOST_START],
+      .duration_ns = v[NVTXA__HOST_DURATION],
+      .child_total_ns = v[NVTXA__HOST_CHILD],
+      .child_count = v[NVTXA__HOST_CHILD_COUNT],
   };
   return NVTXA_OK;
 }
 
-static nvtxa_status read_gpu(const nvtxa__cursor *r, nvtxa__said *ret, nvtxa_error **reterr) {
-  int64_t v[NVTXA__REPORT_COLUMNS] = {0};
-  bool present[NVTXA__REPORT_COLUMNS] = {false};
+static nvtxa_status read_gpu(const nvtxa__cursor *r, nvtxa__said *said, nvtxa_error **reterr) {
+  int64_t v[NVTXA__REPORT_COLUMNS];
+  bool present[NVTXA__REPORT_COLUMNS];
   int64_t check;
   nvtxa_status status = read_integers(r, v, present, reterr);
   if (status != NVTXA_OK) {
@@ -94,17 +90,14 @@ static nvtxa_status read_gpu(const nvtxa__cursor *r, nvtxa__said *ret, nvtxa_err
     return contradiction(r, NVTXA__GPU_OPERATIONS, "is negative", reterr);
   }
   if (!present[NVTXA__GPU_RANGE]) {
-    *ret = (nvtxa__said){
-        .unattributed = true,
-        .outside =
-            {
-                .operations = v[NVTXA__GPU_OPERATIONS],
-                .start_ns = v[NVTXA__GPU_PROJECTED_START],
-                .thread = {v[NVTXA__GPU_PID], v[NVTXA__GPU_TID]},
-            },
+    said->unattributed = true;
+    said->outside = (nvtxa__unattributed){
+        .operations = v[NVTXA__GPU_OPERATIONS],
+        .start_ns = v[NVTXA__GPU_PROJECTED_START],
+        .thread = {v[NVTXA__GPU_PID], v[NVTXA__GPU_TID]},
     };
-    return __builtin_add_overflow(ret->outside.start_ns, v[NVTXA__GPU_PROJECTED_DURATION],
-                                  &ret->outside.end_ns)
+    return __builtin_add_overflow(said->outside.start_ns, v[NVTXA__GPU_PROJECTED_DURATION],
+                                  &said->outside.end_ns)
                ? contradiction(r, NVTXA__GPU_OPERATIONS, "makes the sum pass 64 bits", reterr)
                : NVTXA_OK;
   }
@@ -124,26 +117,24 @@ static nvtxa_status read_gpu(const nvtxa__cursor *r, nvtxa__said *ret, nvtxa_err
   }
   nvtxa__csv_field name = cell(r, NVTXA__GPU_NAME);
   nvtxa__csv_field style = cell(r, NVTXA__GPU_STYLE);
-  *ret = (nvtxa__said){
-      .name = {name.data, name.length},
-      .style = {style.data, style.length},
-      .row =
-          {
-              .thread = {v[NVTXA__GPU_PID], v[NVTXA__GPU_TID]},
-              .range_id = v[NVTXA__GPU_RANGE],
-              .has_parent = present[NVTXA__GPU_PARENT],
-              .parent_id = v[NVTXA__GPU_PARENT],
-              .start_ns = v[NVTXA__GPU_START],
-              .duration_ns = v[NVTXA__GPU_DURATION],
-              .projected_start_ns = v[NVTXA__GPU_PROJECTED_START],
-              .projected_duration_ns = v[NVTXA__GPU_PROJECTED_DURATION],
-              .gpu_operation_count = v[NVTXA__GPU_OPERATIONS],
-          },
+  said->unattributed = false;
+  said->name = (nvtxa_text){name.data, name.length};
+  said->style = (nvtxa_text){style.data, style.length};
+  *said->row = (nvtxa__builder_row){
+      .thread = {v[NVTXA__GPU_PID], v[NVTXA__GPU_TID]},
+      .range_id = v[NVTXA__GPU_RANGE],
+      .has_parent = present[NVTXA__GPU_PARENT],
+      .parent_id = v[NVTXA__GPU_PARENT],
+      .start_ns = v[NVTXA__GPU_START],
+      .duration_ns = v[NVTXA__GPU_DURATION],
+      .projected_start_ns = v[NVTXA__GPU_PROJECTED_START],
+      .projected_duration_ns = v[NVTXA__GPU_PROJECTED_DURATION],
+      .gpu_operation_count = v[NVTXA__GPU_OPERATIONS],
   };
   return NVTXA_OK;
 }
 
-nvtxa_status nvtxa__row_read(const nvtxa__cursor *cursor, nvtxa__said *ret, nvtxa_error **reterr) {
-  return cursor->report->kind == NVTXA_REPORT_PUSHPOP_TRACE ? read_host(cursor, ret, reterr)
-                                                            : read_gpu(cursor, ret, reterr);
+nvtxa_status nvtxa__row_read(const nvtxa__cursor *cursor, nvtxa__said *said, nvtxa_error **reterr) {
+  return cursor->report->kind == NVTXA_REPORT_PUSHPOP_TRACE ? read_host(cursor, said, reterr)
+                                                            : read_gpu(cursor, said, reterr);
 }
