@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Make small exports of several shapes and run a fuzz target over them and their mutations.
+"""Make small inputs of several shapes and run a fuzz target over them and their mutations.
 
-usage: replay.py PROGRAM MUTATIONS
+usage: replay.py sqlite|csv PROGRAM MUTATIONS
 """
 import pathlib
 import sqlite3
@@ -10,7 +10,11 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import SOURCE  # noqa: E402
+from support import SOURCE  # noqa: E402 (support also makes testdata/ importable)
+from nsys_reports import (DIALECTS, GPU_COLUMNS, Range, gpu_rows, reports, to_csv,  # noqa: E402
+                          unattributed_row)
+
+# ---- SQLite exports ----
 
 SHAPES = {
     "plain": ("--ranges", "20", "--operations", "10"),
@@ -25,7 +29,7 @@ CHANGES = {
 }
 
 
-def seeds(directory):
+def sqlite_seeds(directory):
     for name, options in SHAPES.items():
         path = directory / f"{name}.sqlite"
         subprocess.run([sys.executable, SOURCE / "testdata" / "generate_export.py", *options, path],
@@ -40,10 +44,44 @@ def seeds(directory):
         yield path
 
 
+# ---- CSV reports ----
+
+# One has a line that is a record by itself, for whoever begins to read there.
+NAMES = ("plain", "a,b", 'say "hi"', "line\nbreak", '"', "cr\r\nlf", ",,\n", "", "\n", 'both, "of"',
+         "a\n5,9,4,0,4,in,1,1,0,0,99,,:99,in\nin,5,4,5,4,PushPop,1,1,1,0,0,99,,:99\nb")
+
+
+def trace():
+    children = [Range(name, 1000 + 100 * k, 1090 + 100 * k, tid=7,
+                      operations=[(1020 + 100 * k, 1050 + 100 * k)])
+                for k, name in enumerate(NAMES * 3)]
+    return [Range("root", 900, 9000, children, tid=7)]
+
+
+def csv_texts():
+    for version in DIALECTS:
+        host, gpu = reports(trace(), version)
+        yield f"host-{version}", host
+        yield f"gpu-{version}", gpu
+    yield "host-crlf", "\ufeff" + host.replace("\n", "\r\n") + "\r\n\r\n"
+    yield "gpu-cut", gpu[:-1]
+    # The sum is too large half way.
+    outside = [unattributed_row(2 ** 62, 5, 9) for _ in range(3)]
+    yield "gpu-outside", to_csv([*outside, *gpu_rows(trace())], GPU_COLUMNS)
+
+
+def csv_seeds(directory):
+    for name, text in csv_texts():
+        path = directory / f"{name}.csv"
+        path.write_bytes(text.encode())
+        yield path
+
+
 def main():
+    seeds = {"sqlite": sqlite_seeds, "csv": csv_seeds}[sys.argv[1]]
     with tempfile.TemporaryDirectory(prefix="nvtxa-fuzz-") as directory:
         files = list(seeds(pathlib.Path(directory)))
-        done = subprocess.run([sys.argv[1], sys.argv[2], *files], timeout=600, check=False)
+        done = subprocess.run([*sys.argv[2:], *files], timeout=600, check=False)
     sys.exit(done.returncode)
 
 
