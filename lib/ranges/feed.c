@@ -66,8 +66,6 @@ typedef struct worker {
   const nvtxa__feed *feed; /* that `texts` are of */
   nvtxa__intern texts;
   uint32_t lately[LATELY]; /* numbers of texts; any that is not one counts for nothing */
-  nvtxa_text last_style;
-  uint32_t last_style_number;
   nvtxa__builder_row *rows;
   size_t row_capacity;
   outside_row *outside;
@@ -100,18 +98,6 @@ static int number_text(worker *w, nvtxa_text text, uint32_t *ret) {
   return 0;
 }
 
-/* Rows of one style come in runs. */
-static int number_style(worker *w, nvtxa_text style, uint32_t *ret) {
-  if (w->last_style.data == NULL || !nvtxa__text_equal(style, w->last_style)) {
-    if (number_text(w, style, &w->last_style_number) != 0) {
-      return -1;
-    }
-    w->last_style = w->texts.texts[w->last_style_number];
-  }
-  *ret = w->last_style_number;
-  return 0;
-}
-
 /* Take what was said; its row is the next of the part's. */
 static int add_row(worker *w, part *p, const nvtxa__said *said) {
   if (said->unattributed) {
@@ -123,7 +109,7 @@ static int add_row(worker *w, part *p, const nvtxa__said *said) {
     return 0;
   }
   if (number_text(w, said->name, &said->row->name) != 0 ||
-      (said->style.data != NULL && number_style(w, said->style, &said->row->style) != 0)) {
+      (said->style.data != NULL && number_text(w, said->style, &said->row->style) != 0)) {
     return -1;
   }
   p->count++;
@@ -134,7 +120,6 @@ static int add_row(worker *w, part *p, const nvtxa__said *said) {
 static void forget(worker *w, const nvtxa__feed *feed) {
   if (w->feed != feed || w->texts.count > MANY_NAMES) {
     nvtxa__intern_free(&w->texts);
-    w->last_style = (nvtxa_text){NULL, 0};
     for (size_t i = 0; i < w->name_capacity; i++) {
       w->names[i] = NVTXA__NO_ITEM;
       w->styles[i] = NVTXA__NO_ITEM;
@@ -330,10 +315,14 @@ static bool await_turn(crew *shared, const progress *feed, size_t number) {
   return go_on;
 }
 
+/* Of the feeds that fail, the first is the one that counts: none behind it need go on. */
 static void end_turn(crew *shared, progress *feed, nvtxa_status status) {
   pthread_mutex_lock(&shared->lock);
   feed->given++;
-  feed->stopped = status != NVTXA_OK;
+  while (status != NVTXA_OK && feed < shared->feeds + shared->feed_count) {
+    feed->stopped = true;
+    feed++;
+  }
   pthread_cond_broadcast(&shared->turn);
   pthread_mutex_unlock(&shared->lock);
 }
