@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "ranges/report-internal.h"
+#include "ranges/csv/report-internal.h"
 
 /* A text to be read as a report. */
 typedef struct source {

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "csv/report-internal.h"
 #include "export/export-internal.h"
-#include "report-internal.h"
 
 /* Mark the ranges of which export.json knows that their durations are no measures. The table was
  * just made and is nobody else's yet. 0 or -1. */

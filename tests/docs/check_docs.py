@@ -93,7 +93,7 @@ class Pages(Case):
     def test_artifacts_name_the_columns(self):
         """The columns that the reader asks for are those that the page lists."""
         page = (DOCS / "artifacts.md").read_text()
-        source = (SOURCE / "lib" / "ranges" / "columns.c").read_text()
+        source = (SOURCE / "lib" / "ranges" / "csv" / "columns.c").read_text()
         needed = {column for table in re.findall(r"(?:host|gpu)_columns\[\] = \{(.*?)\n\};", source,
                                                  re.DOTALL)
                   for column in re.findall(r'\{"([^"]+)"', table)}
@@ -120,7 +120,7 @@ class Pages(Case):
         """What the reader asks an SQLite export for is what the page says that is read."""
         page = (DOCS / "engines.md").read_text()
         sources = "".join(p.read_text() for folder in ("ranges", "database")
-                          for p in (SOURCE / "lib" / folder).glob("*.c"))
+                          for p in (SOURCE / "lib" / folder).rglob("*.c"))
         tables = re.findall(r"nvtxa__column \w*columns\[\] = \{(.*?)\};", sources, re.DOTALL)
         needed = {column for table in tables
                   for column in re.findall(r'\{"(\w+)", (?:true|false)\}', table)}

@@ -7,7 +7,7 @@
 #define NVTXA_REPORT_INTERNAL_H
 
 #include "csv-internal.h"
-#include "ranges-internal.h"
+#include "ranges/ranges-internal.h"
 #include "scan-internal.h"
 
 /* ---- a report (columns.c, report.c) ---- */

@@ -7,7 +7,7 @@
 #define NVTXA_SQLITE_INTERNAL_H
 
 #include "database/database-internal.h"
-#include "nesting-internal.h"
+#include "ranges/nesting-internal.h"
 
 /* Of a serialized thread id: the process and the thread as nsys's reports have them, and what
  * tells the processes of operations and of domains apart. */
