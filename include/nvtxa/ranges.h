@@ -53,8 +53,8 @@ typedef struct nvtxa_ranges_options {
   nvtxa_quoting quoting;     /**< for CSV; default NVTXA_QUOTING_AUTO */
   nvtxa_hierarchy hierarchy; /**< default NVTXA_HIERARCHY_DECLARED */
   const nvtxa_hooks *hooks;  /**< log, progress, cancel; borrowed during the call */
-  /** How many threads may work, the caller's among them; default: as many as there are processors
-   * to run on, at most 8. The result does not depend on it. */
+  /** How many threads may work, the caller's among them; default: for reports as many as there are
+   * processors to run on, at most 8; for an SQLite export two. The result does not depend on it. */
   size_t thread_count;
 } nvtxa_ranges_options;
 

@@ -59,27 +59,36 @@ static bool is_group_of(const nvtxa__group *group, const nvtxa__place *place, ui
   return group->scope == place->scope && group->context == place->context && group->style == style;
 }
 
-/* The group of the rows of a style that stand at `place`; made where there is none. */
-static int find_group(grouping *g, const nvtxa__place *place, uint32_t style, uint32_t *ret_group) {
+/* The group of the rows of a style that stand at `place`; or NO_GROUP, and *slot is where it
+ * belongs. The table must have room. */
+static uint32_t look_up(const grouping *g, const nvtxa__place *place, uint32_t style,
+                        size_t *slot) {
   nvtxa__group wanted = {.scope = place->scope, .context = place->context, .style = style};
+  uint32_t found = nvtxa__table_first(&g->table, hash_key(&wanted), slot);
+  while (found != NVTXA__NO_ITEM && !is_group_of(&g->groups->items[found], place, style)) {
+    found = nvtxa__table_next(&g->table, slot);
+  }
+  return found;
+}
+
+/* The group of a row; made where there is none. 0 or -1. */
+static int add_to_group(grouping *g, const nvtxa__place *place, uint32_t style, uint32_t *ret) {
+  size_t slot;
   if (nvtxa__table_reserve(&g->table, g->groups->count + 1, hash_group, g) != 0) {
     return -1;
   }
-  size_t slot;
-  uint32_t found = nvtxa__table_first(&g->table, hash_key(&wanted), &slot);
-  for (; found != NVTXA__NO_ITEM; found = nvtxa__table_next(&g->table, &slot)) {
-    if (is_group_of(&g->groups->items[found], place, style)) {
-      *ret_group = found;
-      return 0;
-    }
+  *ret = look_up(g, place, style, &slot);
+  if (*ret != NO_GROUP) {
+    return 0;
   }
   if (nvtxa__reserve(&g->groups->items, &g->capacity, g->groups->count + 1,
                      sizeof *g->groups->items) != 0) {
     return -1;
   }
-  *ret_group = (uint32_t)g->groups->count;
-  g->groups->items[g->groups->count++] = wanted;
-  nvtxa__table_put(&g->table, slot, *ret_group);
+  *ret = (uint32_t)g->groups->count;
+  g->groups->items[g->groups->count++] =
+      (nvtxa__group){.scope = place->scope, .context = place->context, .style = style};
+  nvtxa__table_put(&g->table, slot, *ret);
   return 0;
 }
 
@@ -95,37 +104,48 @@ static nvtxa_status too_large(const grouping *g, const nvtxa__group *group, cons
                      nvtxa__quote(quoted, name.data, name.length));
 }
 
-/* The group of a row; NO_GROUP for a row that is in none. 0 or -1. */
-static inline int group_of(grouping *g, size_t row, uint32_t *ret) {
-  uint32_t number = (uint32_t)nvtxa__packed_get(g->places, row);
-  const nvtxa__place *place = &g->analysis->places.items[number];
-  *ret = NO_GROUP;
+/* Where a row stands; NULL for one that is in no group. */
+static inline const nvtxa__place *place_of(const grouping *g, size_t row, uint32_t *ret_number,
+                                           uint32_t *ret_style) {
+  *ret_number = (uint32_t)nvtxa__packed_get(g->places, row);
+  const nvtxa__place *place = &g->analysis->places.items[*ret_number];
   if (place->iteration || nvtxa__range_is_open(g->ranges, row)) {
-    return 0;
+    return NULL;
   }
-  uint32_t style = g->host ? 0 : nvtxa__range_style(g->ranges, row);
-  *ret = g->latest[number];
-  if (*ret != NO_GROUP && g->groups->items[*ret].style == style) {
-    return 0;
-  }
-  if (find_group(g, place, style, ret) != 0) {
-    return -1;
-  }
-  g->latest[number] = *ret;
-  return 0;
+  *ret_style = g->host ? 0 : nvtxa__range_style(g->ranges, row);
+  return place;
+}
+
+static inline bool is_latest(const grouping *g, uint32_t number, uint32_t style) {
+  uint32_t latest = g->latest[number];
+  return latest != NO_GROUP && g->groups->items[latest].style == style;
+}
+
+/* The group of a row, once all rows were dealt out; NO_GROUP for one that is in none. Several
+ * threads may ask. */
+static inline uint32_t group_of(const grouping *g, size_t row) {
+  uint32_t number;
+  uint32_t style;
+  size_t slot;
+  const nvtxa__place *place = place_of(g, row, &number, &style);
+  return place == NULL                 ? NO_GROUP
+         : is_latest(g, number, style) ? g->latest[number]
+                                       : look_up(g, place, style, &slot);
 }
 
 static nvtxa_status deal_out(grouping *g, nvtxa_error **reterr) {
   const nvtxa_ranges *ranges = g->ranges;
   for (size_t row = 0; row < ranges->count; row++) {
     uint32_t number;
-    if (group_of(g, row, &number) != 0) {
-      return nvtxa__out_of_memory(reterr);
-    }
-    if (number == NO_GROUP) {
+    uint32_t style;
+    const nvtxa__place *place = place_of(g, row, &number, &style);
+    if (place == NULL) {
       continue;
     }
-    nvtxa__group *group = &g->groups->items[number];
+    if (!is_latest(g, number, style) && add_to_group(g, place, style, &g->latest[number]) != 0) {
+      return nvtxa__out_of_memory(reterr);
+    }
+    nvtxa__group *group = &g->groups->items[g->latest[number]];
     group->instances++;
     int64_t more =
         g->host ? nvtxa__range_child_total_ns(ranges, row) : nvtxa__range_duration_ns(ranges, row);
@@ -151,24 +171,20 @@ static int64_t measured(const nvtxa_ranges *ranges, size_t row, measure which) {
 }
 
 /* Lay the durations of the groups from `begin` on, before `end`, side by side. */
-static int gather(measuring *m, size_t begin, size_t end) {
-  grouping *g = m->table;
+static void gather(measuring *m, size_t begin, size_t end) {
+  const grouping *g = m->table;
   m->first[begin + 1] = 0;
   for (size_t i = begin; i + 1 < end; i++) {
     m->first[i + 2] = m->first[i + 1] + g->groups->items[i].instances;
   }
   /* Filling moves where a group begins to where it ends, which is where the next one begins. */
   for (size_t row = 0; row < g->ranges->count; row++) {
-    uint32_t number;
-    if (group_of(g, row, &number) != 0) {
-      return -1;
-    }
+    uint32_t number = group_of(g, row);
     if (number >= begin && number < end) {
       m->values[m->first[number + 1]++] = measured(g->ranges, row, m->which);
     }
   }
   m->first[begin] = 0;
-  return 0;
 }
 
 /* As many groups from `begin` on as there is room for, one at least. */
@@ -183,12 +199,10 @@ static size_t next_groups(const grouping *g, size_t begin, size_t room) {
 
 /* A part of the groups at a time: durations side by side are wide, and all of them many. */
 static nvtxa_status summarize(measuring *m, size_t room, nvtxa_error **reterr) {
-  grouping *g = m->table;
+  const grouping *g = m->table;
   for (size_t begin = 0, end; begin < g->groups->count; begin = end) {
     end = next_groups(g, begin, room);
-    if (gather(m, begin, end) != 0) {
-      return nvtxa__out_of_memory(reterr);
-    }
+    gather(m, begin, end);
     for (size_t i = begin; i < end; i++) {
       nvtxa__group *group = &g->groups->items[i];
       nvtxa_summary *result = m->which == EXCLUSIVE ? &group->second : &group->first;

@@ -141,7 +141,7 @@ int nvtxa__packed_add_slowly(nvtxa__packed *column, int64_t value) {
 
 int nvtxa__packed_finish(nvtxa__packed *column) {
   size_t rest = column->count % NVTXA__PACKED_ROWS;
-  int result = rest == 0 ? 0 : close_block(column, rest);
+  int result = rest == 0 || column->open == NULL ? 0 : close_block(column, rest);
   free(column->open);
   column->open = NULL;
   return result;

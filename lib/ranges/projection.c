@@ -95,12 +95,30 @@ static sum sum_of_call(const work *job, uint32_t call) {
   return (sum){operation, operation, 1};
 }
 
+/* Whether a call stands for the work outside rather than the one that does so far: its operation
+ * started first; of those that started together, the call did, or stands first in the export. */
+static bool is_first_outside(const work *job, uint32_t call) {
+  uint32_t other = (uint32_t)job->projection->outside_call;
+  int64_t start_ns = operation_start_ns(job, call_operation(job, call));
+  if (job->projection->outside.operations == 0 || start_ns != job->projection->outside.start_ns) {
+    return job->projection->outside.operations == 0 || start_ns < job->projection->outside.start_ns;
+  }
+  int64_t own_ns = call_start_ns(job, call);
+  int64_t other_ns = call_start_ns(job, other);
+  return own_ns != other_ns ? own_ns < other_ns : call < other;
+}
+
 /* A call that no interval encloses. Its operation counts once, whatever calls it has. */
 static int add_outside(work *job, uint32_t call) {
   nvtxa__unattributed *outside = &job->projection->outside;
   uint32_t operation = call_operation(job, call);
   int64_t start_ns = operation_start_ns(job, operation);
   int64_t end_ns = operation_end_ns(job, operation);
+  bool first = outside->operations == 0;
+  if (is_first_outside(job, call)) {
+    outside->start_ns = start_ns;
+    job->projection->outside_call = call;
+  }
   if (job->operations->calls[operation] > 1) {
     if (job->outside == NULL) {
       job->outside = nvtxa__alloc_zero(job->operations->count, 1);
@@ -112,11 +130,6 @@ static int add_outside(work *job, uint32_t call) {
       return 0;
     }
     job->outside[operation] = 1;
-  }
-  bool first = outside->operations == 0;
-  if (first || start_ns < outside->start_ns) {
-    outside->start_ns = start_ns;
-    job->projection->outside_call = call;
   }
   outside->end_ns = first || end_ns > outside->end_ns ? end_ns : outside->end_ns;
   outside->operations++;

@@ -9,13 +9,14 @@
 
 extern int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
 
-static void expect_no_leak(void) {
-  if (__lsan_do_recoverable_leak_check != NULL) {
-    cr_expect_eq(__lsan_do_recoverable_leak_check(), 0, "memory was lost");
+/* After a test, what it expects counts for nothing; but that it ends so does. */
+static void abort_at_leak(void) {
+  if (__lsan_do_recoverable_leak_check != NULL && __lsan_do_recoverable_leak_check() != 0) {
+    abort();
   }
 }
 
-TestSuite(csv, .fini = expect_no_leak);
+TestSuite(csv, .fini = abort_at_leak);
 
 #define HOST_HEADER                                                                             \
   "Start (ns),End (ns),Duration (ns),DurChild (ns),DurNonChild (ns),Name,PID,TID,Lvl,NumChild," \
@@ -339,6 +340,58 @@ Test(csv, a_name_longer_than_parts) {
   free(name);
 }
 
+/* Empty lines are many at the end of a report, or they are the name. Neither may take long: that
+ * this test ends is what it tests. */
+Test(csv, long_runs_of_line_breaks) {
+  enum { LENGTH = 1500000 };
+  nvtxa__buffer text = {0};
+  char *name = malloc(LENGTH + 1);
+  cr_assert_not_null(name);
+  memset(name, '\n', LENGTH);
+  name[LENGTH] = '\0';
+  for (int kind = 0; kind < NVTXA_REPORT_COUNT; kind++) {
+    text.length = 0;
+    begin_report(&text, (nvtxa_report)kind, 0);
+    for (int i = 0; i < 5; i++) {
+      add_row(&text, (nvtxa_report)kind, 0, i, 5, i == 2 ? name : "short");
+    }
+    nvtxa__buffer_add(&text, name, LENGTH);
+    expect_count((nvtxa_report)kind, text.data, text.length, 5);
+  }
+  nvtxa__buffer_free(&text);
+  free(name);
+}
+
+/* The limit for one record is the same at any place of it, and for any division. */
+Test(csv, records_up_to_the_limit) {
+  enum { ROWS = 3000 };
+  static const struct {
+    size_t part_size;
+    size_t over; /* bytes more than the limit */
+  } cases[] = {{0, 0}, {0, 1}, {100000, 1}};
+  nvtxa_ranges_options options = NVTXA_RANGES_OPTIONS_INIT;
+  nvtxa__buffer text = {0};
+  begin_report(&text, NVTXA_REPORT_GPU_PROJ_TRACE, 0);
+  for (int i = 0; i < ROWS; i++) {
+    add_row(&text, NVTXA_REPORT_GPU_PROJ_TRACE, 0, i, ROWS, "short");
+  }
+  size_t end = text.length + NVTXA__LONGEST_RECORD;
+  cr_assert_eq(nvtxa__reserve(&text.data, &text.capacity, end + 1, 1), 0);
+  add_row(&text, NVTXA_REPORT_GPU_PROJ_TRACE, 0, ROWS, ROWS, "long");
+  memset(text.data + text.length - 1, ':', end + 1 - text.length); /* a deep RangeStack */
+  for (size_t i = 0; i < NVTXA__COUNT(cases); i++) {
+    text.data[end - 1] = ':';
+    text.data[end - 1 + cases[i].over] = '\n';
+    source s = source_of(NVTXA_REPORT_GPU_PROJ_TRACE, text.data, end + cases[i].over);
+    reading got = read_divided(&s, 1, &options, (nvtxa__division){1, cases[i].part_size});
+    cr_expect_eq(got.status, cases[i].over == 0 ? NVTXA_OK : NVTXA_ERROR_LIMIT, "%s in case %zu",
+                 nvtxa_status_name(got.status), i);
+    cr_expect(got.error == NULL || nvtxa_error_line(got.error) == ROWS + 2);
+    reading_free(&got);
+  }
+  nvtxa__buffer_free(&text);
+}
+
 /* A thread forgets names when they are many, and meets them again. */
 Test(csv, more_names_than_a_thread_knows) {
   enum { COUNT = 50000, NAMES = 20011 };
@@ -404,6 +457,18 @@ Test(csv, errors_in_any_row) {
 #define GPU_ROW                    "a,1,2,1,2,PushPop,1,1,3,0,0,0,,:0\n"
 #define OUTSIDE(operations, start) "," start ",500,,,,42,43," operations ",,0,,,\n"
 
+/* There are never more marks than there is room for. */
+Test(csv, a_row_of_commas) {
+  nvtxa__buffer text = {0};
+  nvtxa__buffer_printf(&text, HOST_HEADER "\n" HOST_ROW);
+  for (size_t i = 0; i < 40000; i++) {
+    nvtxa__buffer_add(&text, ",", 1);
+  }
+  source s = source_of(NVTXA_REPORT_PUSHPOP_TRACE, text.data, text.length);
+  expect_refused(&s, 1, s.kind, NVTXA_ERROR_REPORT_SYNTAX, 3, "too many fields: 40001");
+  nvtxa__buffer_free(&text);
+}
+
 Test(csv, work_outside_every_range_in_several_rows) {
   static const char text[] = GPU_HEADER "\n" OUTSIDE("0", "7") OUTSIDE("3", "900")
       GPU_ROW OUTSIDE("5", "100") OUTSIDE("4", "2000");
@@ -447,6 +512,7 @@ Test(csv, two_reports_at_once) {
       {HOST_HEADER "\n" HOST_ROW, 0, NULL},
       {HOST_HEADER "\n" HOST_ROW "\n\n\n1,2,3\n", 6, "too few fields: 3"},
       {HOST_HEADER "\n" HOST_ROW HOST_ROW, 0, "two ranges have the key"},
+      {"a,b\n", 1, "no header of this report"},
   };
   static const struct {
     const char *text;
@@ -455,6 +521,7 @@ Test(csv, two_reports_at_once) {
   } gpus[] = {
       {GPU_HEADER "\n" GPU_ROW, 0, NULL},
       {GPU_HEADER "\n1,2\n" GPU_ROW GPU_ROW, 2, "too few fields: 2"},
+      {"a,b\n", 1, "no header of this report"},
   };
   for (size_t h = 0; h < NVTXA__COUNT(hosts); h++) {
     for (size_t g = 0; g < NVTXA__COUNT(gpus); g++) {
@@ -489,11 +556,27 @@ Test(csv, a_file_that_became_shorter) {
     reading got = read_divided(&s, 1, &options, UNDIVIDED);
     cr_assert_eq(got.status, NVTXA_ERROR_IO, "%s after %zu bytes", nvtxa_status_name(got.status),
                  left);
-    cr_expect_str_eq(nvtxa_error_message(got.error), "it became shorter while it was read");
+    cr_expect_str_eq(nvtxa_error_message(got.error), "it changed while it was read");
     expect_same_divided(&s, 1, NVTXA_QUOTING_AUTO, NULL, &got);
     reading_free(&got);
     close(s.fd);
   }
+  nvtxa__buffer_free(&text);
+}
+
+/* And one that is still written to. */
+Test(csv, a_file_that_grew) {
+  nvtxa__buffer text = make_report(NVTXA_REPORT_PUSHPOP_TRACE, 0, 20);
+  nvtxa_ranges_options options = NVTXA_RANGES_OPTIONS_INIT;
+  source s = source_of(NVTXA_REPORT_PUSHPOP_TRACE, text.data, text.length);
+  s.fd = file_of(text.data, text.length);
+  cr_assert_eq(write(s.fd, "1", 1), 1);
+  reading got = read_divided(&s, 1, &options, UNDIVIDED);
+  cr_expect_eq(got.status, NVTXA_ERROR_IO);
+  cr_expect_str_eq(nvtxa_error_message(got.error), "it changed while it was read");
+  expect_same_divided(&s, 1, NVTXA_QUOTING_AUTO, NULL, &got);
+  reading_free(&got);
+  close(s.fd);
   nvtxa__buffer_free(&text);
 }
 

@@ -482,15 +482,22 @@ Test(ranges, bytes_that_are_not_utf8_are_replaced) {
   nvtxa_ranges_unref(ranges);
 }
 
+/* A row whose parent is not there: for its sake, all declared parents are looked up. */
+#define ELSEWHERE "500,600,100,0,100,e,1,2,1,0,9,77,:77:9,--e\n"
+
 Test(ranges, missing_rows_are_told) {
-  nvtxa_ranges *ranges = read_host(HOST_HEADER
-                                   "\n0,100,100,90,10,a,1,1,0,3,1,,:1,a\n"
-                                   "10,20,10,0,10,b,1,1,1,0,2,1,:1:2,--b\n"
-                                   "30,40,10,0,10,c,1,1,1,0,3,1,:1:3,--c\n");
-  cr_assert_eq(nvtxa_ranges_warning_count(ranges), 1);
-  cr_expect_eq(nvtxa_ranges_warning(ranges, 0).kind, NVTXA_WARNING_ROWS_MISSING);
-  cr_expect_eq(get(ranges, 0).child_total_ns, 90, "what is declared stays");
-  nvtxa_ranges_unref(ranges);
+  static const char text[] = HOST_HEADER
+      "\n0,100,100,90,10,a,1,1,0,3,1,,:1,a\n"
+      "10,20,10,0,10,b,1,1,1,0,2,1,:1:2,--b\n"
+      "30,40,10,0,10,c,1,1,1,0,3,1,:1:3,--c\n" ELSEWHERE;
+  for (size_t without = 0; without <= sizeof ELSEWHERE - 1; without += sizeof ELSEWHERE - 1) {
+    nvtxa_ranges *ranges =
+        read_text(text, sizeof text - 1 - without, NVTXA_REPORT_PUSHPOP_TRACE, NVTXA_QUOTING_AUTO);
+    cr_assert_eq(nvtxa_ranges_warning_count(ranges), 1);
+    cr_expect_eq(nvtxa_ranges_warning(ranges, 0).kind, NVTXA_WARNING_ROWS_MISSING);
+    cr_expect_eq(get(ranges, 0).child_total_ns, 90, "what is declared stays");
+    nvtxa_ranges_unref(ranges);
+  }
 }
 
 /* ---- hierarchy ---- */
@@ -514,13 +521,21 @@ Test(ranges, wrong_parents_are_computed_again) {
 
 /* The parents are right and all there, but not the time that the children are said to take. */
 Test(ranges, wrong_child_times_are_computed_again) {
-  static const char *const declared[] = {"130,-30", "10,90"};
+  static const struct {
+    const char *times;
+    int children;
+    const char *further;
+  } declared[] = {{"130,-30", 1, ""},
+                  {"10,90", 1, ""},
+                  {"10,90", 0, ""},
+                  {"130,-30", 1, ELSEWHERE},
+                  {"10,90", 1, ELSEWHERE}};
   for (size_t i = 0; i < NVTXA__COUNT(declared); i++) {
     char *text = NULL;
     cr_assert_gt(asprintf(&text,
-                          HOST_HEADER "\n0,100,100,%s,a,1,1,0,1,1,,:1,a\n"
-                                      "10,60,50,0,50,b,1,1,1,0,2,1,:1:2,--b\n",
-                          declared[i]),
+                          HOST_HEADER "\n0,100,100,%s,a,1,1,0,%d,1,,:1,a\n"
+                                      "10,60,50,0,50,b,1,1,1,0,2,1,:1:2,--b\n%s",
+                          declared[i].times, declared[i].children, declared[i].further),
                  0);
     nvtxa_ranges *ranges = read_host(text);
     cr_assert_eq(nvtxa_ranges_warning_count(ranges), 1);
@@ -613,17 +628,26 @@ static uint64_t next_random(uint64_t *state) {
   return *state >> 33;
 }
 
+static nvtxa_ranges *build(nvtxa_report report, nvtxa_hierarchy hierarchy, const nvtxa_range *rows,
+                           size_t count) {
+  nvtxa_ranges_options options = NVTXA_RANGES_OPTIONS_INIT;
+  nvtxa_ranges_builder *builder = NULL;
+  nvtxa_ranges *ranges = NULL;
+  options.hierarchy = hierarchy;
+  cr_assert_eq(nvtxa_ranges_builder_new(report, &options, &builder, NULL), NVTXA_OK);
+  for (size_t i = 0; i < count; i++) {
+    cr_assert_eq(nvtxa_ranges_builder_add(builder, &rows[i], NULL), NVTXA_OK);
+  }
+  cr_assert_eq(nvtxa_ranges_builder_finish(builder, &ranges, NULL), NVTXA_OK);
+  nvtxa_ranges_builder_free(builder);
+  return ranges;
+}
+
 Test(ranges, parents_from_times_follow_the_definition) {
   enum { COUNT = 60 };
   uint64_t state = 20240817;
   for (int round = 0; round < 400; round++) {
     nvtxa_range all[COUNT];
-    nvtxa_ranges_options options = NVTXA_RANGES_OPTIONS_INIT;
-    nvtxa_ranges_builder *builder = NULL;
-    nvtxa_ranges *ranges = NULL;
-    options.hierarchy = NVTXA_HIERARCHY_FROM_TIMES;
-    cr_assert_eq(nvtxa_ranges_builder_new(NVTXA_REPORT_PUSHPOP_TRACE, &options, &builder, NULL),
-                 NVTXA_OK);
     int64_t span = round % 2 == 0 ? 12 : 200; /* few points in time: many equal bounds */
     for (size_t i = 0; i < COUNT; i++) {
       all[i] = (nvtxa_range){
@@ -639,10 +663,9 @@ Test(ranges, parents_from_times_follow_the_definition) {
         all[i].duration_ns = length;
         all[i].start_ns = (int64_t)(next_random(&state) % 64) / length * length;
       }
-      cr_assert_eq(nvtxa_ranges_builder_add(builder, &all[i], NULL), NVTXA_OK);
     }
-    cr_assert_eq(nvtxa_ranges_builder_finish(builder, &ranges, NULL), NVTXA_OK);
-    nvtxa_ranges_builder_free(builder);
+    nvtxa_ranges *ranges =
+        build(NVTXA_REPORT_PUSHPOP_TRACE, NVTXA_HIERARCHY_FROM_TIMES, all, COUNT);
     for (size_t i = 0; i < COUNT; i++) {
       nvtxa_range range = get(ranges, i);
       const nvtxa_range *parent = range.has_parent ? &all[range.parent_id] : NULL;
@@ -650,6 +673,113 @@ Test(ranges, parents_from_times_follow_the_definition) {
     }
     nvtxa_ranges_unref(ranges);
   }
+}
+
+/* A table's own parents, declared, give the table again, whether they are looked up or not. */
+Test(ranges, declared_parents_that_are_right_stay) {
+  enum { COUNT = 600 };
+  nvtxa_range rows[COUNT + 1];
+  uint64_t state = 7;
+  for (size_t i = 0; i < COUNT; i++) {
+    int64_t length = (int64_t)1 << (next_random(&state) % 12); /* dyadic: they nest */
+    rows[i] = (nvtxa_range){
+        .size = sizeof rows[i],
+        .name = {"x", 1},
+        .thread_id = (int64_t)(i % 3),
+        .range_id = (int64_t)((i * 7) % COUNT / 3), /* each on all threads */
+        .start_ns = (int64_t)(next_random(&state) % 4096) / length * length,
+        .duration_ns = length,
+    };
+  }
+  nvtxa_ranges *found = build(NVTXA_REPORT_PUSHPOP_TRACE, NVTXA_HIERARCHY_FROM_TIMES, rows, COUNT);
+  for (size_t i = 0; i < COUNT; i++) {
+    rows[i] = get(found, i);
+  }
+  rows[COUNT] = (nvtxa_range){.size = sizeof *rows,
+                              .name = {"e", 1},
+                              .thread_id = 9,
+                              .range_id = 9,
+                              .has_parent = true,
+                              .parent_id = COUNT};
+  for (size_t count = COUNT; count <= COUNT + 1; count++) {
+    nvtxa_ranges *declared =
+        build(NVTXA_REPORT_PUSHPOP_TRACE, NVTXA_HIERARCHY_DECLARED, rows, count);
+    cr_expect_eq(nvtxa_ranges_warning_count(declared), 0);
+    for (size_t i = 0; i < count; i++) {
+      nvtxa_range range = get(declared, i);
+      cr_assert(range.has_parent == rows[i].has_parent && range.parent_id == rows[i].parent_id &&
+                    range.exclusive_ns == rows[i].exclusive_ns,
+                "range %zu of %zu", i, count);
+      cr_assert(i == COUNT || nvtxa__range_parent(declared, i) == nvtxa__range_parent(found, i));
+    }
+    nvtxa_ranges_unref(declared);
+  }
+  nvtxa_ranges_unref(found);
+}
+
+/* ---- rows by their keys ---- */
+
+enum { KEYS = 1000 };
+
+/* Look for what is beside each key, or for the key itself; each fourth time on another thread. */
+static void expect_keys_found(const nvtxa_ranges *ranges, const nvtxa_range *rows, size_t step,
+                              int64_t beside) {
+  size_t near = 0;
+  for (size_t i = 0; i < KEYS; i++) {
+    const nvtxa_range *row = &rows[i * step % KEYS];
+    nvtxa__thread thread = {row->process_id, row->thread_id + (i % 4 == 3)};
+    int64_t id = (int64_t)((uint64_t)row->range_id + (uint64_t)beside);
+    size_t right = 0;
+    while (right < KEYS &&
+           (rows[right].range_id != id || rows[right].thread_id != thread.thread_id)) {
+      right++;
+    }
+    cr_assert_eq(nvtxa__ranges_find(ranges, thread, id, &near),
+                 right < KEYS ? right : NVTXA__NO_PARENT, "id %lld", (long long)id);
+  }
+}
+
+Test(ranges, rows_are_found_by_their_keys) {
+  enum { ASCENDING, DENSE, APART, EXTREME, REPEATED, WAYS };
+  for (int way = 0; way < WAYS; way++) {
+    nvtxa_range rows[KEYS];
+    for (int64_t i = 0; i < KEYS; i++) {
+      int64_t mixed = i * 7 % KEYS;
+      const int64_t ids[] = {i * 3 - 500, mixed * 3 - 500, mixed * 1000003,
+                             i == 3   ? INT64_MAX
+                             : i == 5 ? INT64_MIN
+                                      : mixed,
+                             mixed / 2};
+      rows[i] = (nvtxa_range){.size = sizeof *rows,
+                              .name = {"x", 1},
+                              .thread_id = way == REPEATED ? mixed % 2 : 4,
+                              .range_id = ids[way],
+                              .start_ns = 2 * i};
+    }
+    nvtxa_ranges *ranges = build(NVTXA_REPORT_PUSHPOP_TRACE, NVTXA_HIERARCHY_DECLARED, rows, KEYS);
+    cr_expect_eq(ranges->ascending, way == ASCENDING);
+    cr_expect_eq(ranges->row_of_id != NULL, way == DENSE);
+    cr_expect_eq(ranges->keys.slots != NULL, way > DENSE);
+    for (int64_t beside = -1; beside <= 1; beside++) {
+      expect_keys_found(ranges, rows, 1, beside);
+      expect_keys_found(ranges, rows, KEYS - 1, beside);
+      expect_keys_found(ranges, rows, 37, beside);
+    }
+    nvtxa_ranges_unref(ranges);
+  }
+}
+
+/* In a table of GPU ranges, a key may have several rows. */
+Test(ranges, the_first_of_rows_with_one_key_is_found) {
+  nvtxa_range rows[3];
+  size_t near = 0;
+  for (int64_t i = 0; i < 3; i++) {
+    rows[i] = (nvtxa_range){.size = sizeof *rows, .name = {"x", 1}, .range_id = 5 + i / 2};
+  }
+  nvtxa_ranges *ranges = build(NVTXA_REPORT_GPU_PROJ_TRACE, NVTXA_HIERARCHY_FROM_TIMES, rows, 3);
+  cr_expect_eq(nvtxa__ranges_find(ranges, (nvtxa__thread){0, 0}, 5, &near), 0);
+  cr_expect_eq(nvtxa__ranges_find(ranges, (nvtxa__thread){0, 0}, 6, &near), 2);
+  nvtxa_ranges_unref(ranges);
 }
 
 /* ---- building ---- */

@@ -943,9 +943,31 @@ static bool encloses_call(const random_range *r, const random_call *c) {
   return r->tid == c->tid && r->start <= c->start && r->end >= c->end;
 }
 
+/* When what a call launched started; INT64_MAX: it launched nothing. */
+static int64_t launched_start(const random_export *e, const random_call *call) {
+  int64_t start = INT64_MAX;
+  for (size_t i = 0; i < e->operation_count; i++) {
+    const random_operation *o = &e->operations[i];
+    if (o->pid == (call->tid & ~(int64_t)0xFFFFFF) && o->correlation == call->correlation) {
+      start = o->start < start ? o->start : start;
+    }
+  }
+  return start;
+}
+
+/* The call whose thread stands for all: its operation started first, then it did. */
+static const random_call *earlier(const random_export *e, const random_call *a,
+                                  const random_call *b) {
+  int64_t a_start = launched_start(e, a);
+  int64_t b_start = b == NULL ? INT64_MAX : launched_start(e, b);
+  bool wins = b == NULL || a_start < b_start || (a_start == b_start && a->start < b->start);
+  return a_start != INT64_MAX && wins ? a : b;
+}
+
 static void check_outside(uint64_t seed, const random_export *e, const reference *ref,
                           const nvtxa_ranges *gpu) {
   gathered outside = {.count = 0};
+  const random_call *first = NULL;
   for (size_t i = 0; i < e->call_count; i++) {
     bool inside = false;
     for (size_t k = 0; k < ref->count; k++) {
@@ -953,8 +975,13 @@ static void check_outside(uint64_t seed, const random_export *e, const reference
     }
     if (!inside) {
       gather(&outside, e, &e->calls[i]);
+      first = earlier(e, &e->calls[i], first);
     }
   }
+  cr_assert(
+      outside.count == 0 || (gpu->unattributed.thread.process_id == (first->tid >> 24 & 0xFFFFFF) &&
+                             gpu->unattributed.thread.thread_id == (first->tid & 0xFFFFFF)),
+      "seed %d", (int)seed);
   cr_assert_eq(nvtxa_ranges_unattributed_operations(gpu), (int64_t)outside.count, "seed %d",
                (int)seed);
   cr_assert(outside.count == 0 || (gpu->unattributed.start_ns == outside.start &&

@@ -81,10 +81,16 @@ static nvtxa_status read_more(nvtxa__cursor *cursor, size_t wanted, nvtxa_error 
   if (got <= 0) {
     return nvtxa__fail(reterr, NVTXA_ERROR_IO,
                        &(nvtxa__where){.file = report->shown, .errnum = got < 0 ? errno : 0},
-                       got < 0 ? "cannot read" : "it became shorter while it was read");
+                       got < 0 ? "cannot read" : "it changed while it was read");
   }
   cursor->filled += (size_t)got;
   return NVTXA_OK;
+}
+
+static nvtxa_status too_long(const nvtxa__cursor *cursor, nvtxa_error **reterr) {
+  return nvtxa__cursor_fail(cursor, NVTXA_ERROR_LIMIT, NULL, nvtxa__damaged, reterr,
+                            "a record of more than %d bytes, the limit for one record",
+                            NVTXA__LONGEST_RECORD);
 }
 
 /* Get more of the text behind what is in the window; there is more. */
@@ -102,9 +108,7 @@ static nvtxa_status fill(nvtxa__cursor *cursor, nvtxa_error **reterr) {
   cursor->mark_count = 0;
   cursor->next_mark = 0;
   if (cursor->filled > cursor->longest) {
-    return nvtxa__cursor_fail(cursor, NVTXA_ERROR_LIMIT, NULL, nvtxa__damaged, reterr,
-                              "a record of more than %d bytes, the limit for one record",
-                              NVTXA__LONGEST_RECORD);
+    return too_long(cursor, reterr);
   }
   /* Twice as much as there is, so that a long record is not looked at again for each little piece.
    */
@@ -213,17 +217,27 @@ static nvtxa_status bad_record(const nvtxa__cursor *cursor, nvtxa_error **reterr
 }
 
 /* Editors leave empty lines, at the end above all. They are no records; but a line break may be the
- * first character of a name, so this is asked only when there is no record to be read. */
-static bool skip_blank_line(nvtxa__cursor *cursor) {
-  const char *data = cursor->data + cursor->start;
-  size_t length = rest_of(cursor);
-  size_t step = data[0] == '\n' ? 1 : length >= 2 && memcmp(data, "\r\n", 2) == 0 ? 2 : 0;
-  if (step == 0 && is_at_end(cursor) && length == 1 && data[0] == '\r') {
-    step = 1;
+ * first character of a name, so this is asked only when there is no record to be read. Then none
+ * begins at the empty lines that follow, either: its name would only have fewer line breaks. */
+static bool skip_blank_lines(nvtxa__cursor *cursor) {
+  size_t before = cursor->start;
+  for (;;) {
+    const char *data = cursor->data + cursor->start;
+    size_t length = rest_of(cursor);
+    size_t step = 0;
+    if (length >= 1 && data[0] == '\n') {
+      step = 1;
+    } else if (length >= 2 && memcmp(data, "\r\n", 2) == 0) {
+      step = 2;
+    } else if (is_at_end(cursor) && length == 1 && data[0] == '\r') {
+      step = 1;
+    }
+    if (step == 0) {
+      return cursor->start > before;
+    }
+    cursor->start += step;
+    cursor->line++;
   }
-  cursor->start += step;
-  cursor->line += step > 0;
-  return step > 0;
 }
 
 /* The next record; `layout` is NULL for a header. *ret_done: there is none. */
@@ -241,12 +255,12 @@ static nvtxa_status read_record(nvtxa__cursor *cursor, const nvtxa__csv_layout *
                                            : nvtxa__csv_read(layout, cursor->data + cursor->start,
                                                              length, final, &cursor->record);
     if (result == NVTXA__CSV_RECORD) {
-      return NVTXA_OK;
+      return cursor->record.consumed <= NVTXA__LONGEST_RECORD ? NVTXA_OK : too_long(cursor, reterr);
     }
     if (result == NVTXA__CSV_MEMORY) {
       return nvtxa__out_of_memory(reterr);
     }
-    if (result == NVTXA__CSV_BAD && layout != NULL && skip_blank_line(cursor)) {
+    if (result == NVTXA__CSV_BAD && layout != NULL && skip_blank_lines(cursor)) {
       continue;
     }
     if (result == NVTXA__CSV_BAD) {

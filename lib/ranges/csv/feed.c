@@ -366,10 +366,12 @@ static void worker_free(worker *w) {
 /* As many threads as there are processors to run on; one where starting more takes longer. */
 static size_t default_threads(uint64_t bytes) {
   cpu_set_t set;
-  if (bytes < PART_SIZE || sched_getaffinity(0, sizeof set, &set) != 0) {
+  if (bytes < PART_SIZE) {
     return 1;
   }
-  size_t count = (size_t)CPU_COUNT(&set);
+  /* A set of this size does not do for very many processors. */
+  size_t count =
+      sched_getaffinity(0, sizeof set, &set) == 0 ? (size_t)CPU_COUNT(&set) : MOST_THREADS;
   return count < MOST_THREADS ? count : MOST_THREADS;
 }
 

@@ -60,6 +60,20 @@ static nvtxa_status begin(nvtxa__feed *feed, const nvtxa_ranges_options *options
   return read_header(feed, reterr);
 }
 
+/* What is still being written is no report yet. */
+static nvtxa_status check_unchanged(const nvtxa__report *report, nvtxa_error **reterr) {
+  struct stat info;
+  if (report->fd < 0 || (fstat(report->fd, &info) == 0 && (uint64_t)info.st_size == report->size)) {
+    return NVTXA_OK;
+  }
+  return nvtxa__fail(reterr, NVTXA_ERROR_IO,
+                     &(nvtxa__where){
+                         .file = report->shown,
+                         .hint = "Wait until nothing writes to the report any more.",
+                     },
+                     "it changed while it was read");
+}
+
 void nvtxa__report_close(nvtxa__feed *feed) {
   nvtxa_ranges_builder_free(feed->builder);
   nvtxa_ranges_unref(feed->ranges);
@@ -73,14 +87,23 @@ nvtxa_status nvtxa__reports_read(nvtxa__feed *feeds, size_t count,
                                  nvtxa_ranges *ret_ranges[], nvtxa_error **reterr) {
   nvtxa__activity activity;
   nvtxa_status status = NVTXA_OK;
-  for (size_t i = 0; i < count && status == NVTXA_OK; i++) {
-    status = begin(&feeds[i], options, reterr);
+  size_t ready = 0; /* those before one that has no header */
+  while (ready < count) {
+    nvtxa__feed *feed = &feeds[ready];
+    feed->status = begin(feed, options, &feed->error);
+    if (feed->status != NVTXA_OK) {
+      break;
+    }
+    ready++;
   }
   nvtxa__activity_start(&activity, options->hooks, "reading the reports");
-  if (status == NVTXA_OK) {
-    status = nvtxa__feeds_read(feeds, count, division, &activity, reterr);
+  if (ready > 0) {
+    status = nvtxa__feeds_read(feeds, ready, division, &activity, reterr);
   }
   for (size_t i = 0; i < count && status == NVTXA_OK; i++) {
+    if (feeds[i].status == NVTXA_OK) {
+      feeds[i].status = check_unchanged(&feeds[i].report, &feeds[i].error);
+    }
     if (feeds[i].status != NVTXA_OK) {
       status = nvtxa__pass_on(reterr, feeds[i].status, feeds[i].error);
       feeds[i].error = NULL;
