@@ -148,9 +148,9 @@ class Thread:
             yield from self.launch(start + 20, start + 60, start + 4000)
 
     def rows(self, steps, launches):
-        """`steps` in iterations; `launches` calls in all."""
+        """`steps` in iterations of 50; `launches` calls in all."""
         options, r = self.options, self.numbers
-        per_iteration = min(options.steps, max(steps, 1))
+        per_iteration = min(50, max(steps, 1))
         now = 1_000_000 + self.number * 1111
         whole = ((steps // per_iteration + 1) * (per_iteration + 3)) * SLOT_NS
         if options.mixed and self.number == 0:
@@ -199,11 +199,11 @@ def write(options):
     ])
     threads = [Thread(options, p, t)
                for p in range(options.processes) for t in range(options.threads)]
-    # A thread has a root, its iterations (one for so many steps) and its steps.
+    # A thread has a root, its iterations (one for up to 50 steps) and its steps.
     streams = []
     for i, thread in enumerate(threads):
         ranges = share(options.ranges, len(threads), i)
-        steps = max((ranges - 1) * options.steps // (options.steps * (options.depth + 1) + 1), 1)
+        steps = max((ranges - 1) * 50 // (50 * (options.depth + 1) + 1), 1)
         streams.append(thread.rows(steps, share(options.operations, len(threads), i)))
     rows = heapq.merge(*streams, key=lambda row: row[0]) if len(streams) > 1 else streams[0]
     batches = {table: [] for table in TABLES}
@@ -226,7 +226,6 @@ def main():
     parser.add_argument("--operations", type=int, default=900, help="launches (default: 900)")
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1, help="in each process")
-    parser.add_argument("--steps", type=int, default=50, help="in an iteration (default: 50)")
     parser.add_argument("--depth", type=int, default=0, help="further levels below each step")
     parser.add_argument("--mixed", action="store_true",
                         help="with domains, start/end ranges, graphs, copies and the like")

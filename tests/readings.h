@@ -180,10 +180,10 @@ static inline const char *different_records(const source *s, nvtxa_quoting quoti
   bool done = true;
   bool plain_done = true;
   feed.report.layout.quoting = quoting;
-  nvtxa__cursor_init(&marked, NVTXA__LONGEST_RECORD);
-  nvtxa__cursor_init(&plain, NVTXA__LONGEST_RECORD);
+  nvtxa__cursor_init(&marked);
+  nvtxa__cursor_init(&plain);
   plain.scan = mark_nothing;
-  nvtxa__cursor_go(&marked, &feed.report, 0, 1);
+  nvtxa__cursor_go(&marked, &feed.report, 0, 1, NVTXA__LONGEST_RECORD);
   nvtxa_status status = nvtxa__cursor_skip_bom(&marked, NULL);
   if (status == NVTXA_OK) {
     status = nvtxa__cursor_read_header(&marked, &done, NULL);
@@ -194,7 +194,8 @@ static inline const char *different_records(const source *s, nvtxa_quoting quoti
   }
   if (status == NVTXA_OK && !done) {
     nvtxa__cursor_advance(&marked);
-    nvtxa__cursor_go(&plain, &feed.report, nvtxa__cursor_offset(&marked), marked.line);
+    nvtxa__cursor_go(&plain, &feed.report, nvtxa__cursor_offset(&marked), marked.line,
+                     NVTXA__LONGEST_RECORD);
   }
   while (status == NVTXA_OK && !done && difference == NULL) {
     status = nvtxa__cursor_read(&marked, &done, &errors[0]);

@@ -71,8 +71,8 @@ static uint32_t look_up(const grouping *g, const nvtxa__place *place, uint32_t s
   return found;
 }
 
-/* The group of a row; made where there is none. 0 or -1. */
-static int add_to_group(grouping *g, const nvtxa__place *place, uint32_t style, uint32_t *ret) {
+/* The same, made where there is none. 0 or -1. */
+static int find_group(grouping *g, const nvtxa__place *place, uint32_t style, uint32_t *ret) {
   size_t slot;
   if (nvtxa__table_reserve(&g->table, g->groups->count + 1, hash_group, g) != 0) {
     return -1;
@@ -142,7 +142,7 @@ static nvtxa_status deal_out(grouping *g, nvtxa_error **reterr) {
     if (place == NULL) {
       continue;
     }
-    if (!is_latest(g, number, style) && add_to_group(g, place, style, &g->latest[number]) != 0) {
+    if (!is_latest(g, number, style) && find_group(g, place, style, &g->latest[number]) != 0) {
       return nvtxa__out_of_memory(reterr);
     }
     nvtxa__group *group = &g->groups->items[g->latest[number]];
@@ -225,6 +225,17 @@ static size_t most_values(const grouping *g, size_t room) {
   }
   most = most > room ? most : room;
   return most < all ? most : all;
+}
+
+static void measure_all(measuring *m) {
+  const grouping *g = m->table;
+  size_t room = g->ranges->count / 4 > FEW_VALUES ? g->ranges->count / 4 : FEW_VALUES;
+  m->first = nvtxa__alloc_zero(g->groups->count + 2, sizeof *m->first);
+  m->values = nvtxa__alloc(most_values(g, room) + 1, sizeof *m->values);
+  m->status = m->first == NULL || m->values == NULL ? nvtxa__out_of_memory(&m->error)
+                                                    : summarize(m, room, &m->error);
+  free(m->first);
+  free(m->values);
 }
 
 /* ---- order ---- */
@@ -311,17 +322,6 @@ static int render_name(nvtxa_analysis *analysis, nvtxa__group *group) {
   return 0;
 }
 
-static void measure_all(measuring *m) {
-  const grouping *g = m->table;
-  size_t room = g->ranges->count / 4 > FEW_VALUES ? g->ranges->count / 4 : FEW_VALUES;
-  m->first = nvtxa__alloc_zero(g->groups->count + 2, sizeof *m->first);
-  m->values = nvtxa__alloc(most_values(g, room) + 1, sizeof *m->values);
-  m->status = m->first == NULL || m->values == NULL ? nvtxa__out_of_memory(&m->error)
-                                                    : summarize(m, room, &m->error);
-  free(m->first);
-  free(m->values);
-}
-
 /* ---- one table ---- */
 
 static void deal_out_table(void *user) {
@@ -360,15 +360,11 @@ typedef struct both {
   measuring projected;
 } both;
 
-/* What one thread measures, and what the other. */
-static void measure_one_half(void *user) {
+/* A further thread's part: about as much as the inclusive times alone. */
+static void measure_others(void *user) {
   both *b = user;
   measure_all(&b->projected);
   measure_all(&b->exclusive);
-}
-
-static void measure_other_half(both *b) {
-  measure_all(&b->inclusive);
 }
 
 /* The first that failed gives the error. */
@@ -393,8 +389,8 @@ static nvtxa_status count_up(both *b, nvtxa_error **reterr) {
   if (status != NVTXA_OK) {
     return status;
   }
-  nvtxa__task_begin(&task, measure_one_half, b, worth_a_thread);
-  measure_other_half(b);
+  nvtxa__task_begin(&task, measure_others, b, worth_a_thread);
+  measure_all(&b->inclusive);
   nvtxa__task_wait(&task);
   status = settle(NVTXA_OK, b->inclusive.status, b->inclusive.error, reterr);
   status = settle(status, b->exclusive.status, b->exclusive.error, reterr);

@@ -6,7 +6,6 @@
  * take a slower way that is right for any set of intervals.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "nesting-internal.h"
 

@@ -163,6 +163,9 @@ static inline uint32_t nvtxa__parent(const nvtxa__packed *above, size_t row) {
                                       : (uint32_t)((int64_t)row - rows);
 }
 
+/* Make such a column of the parents by row. 0 or -1. */
+int nvtxa__pack_parents(nvtxa__packed *above, const uint32_t *parent, size_t count);
+
 /* The parent's row, NVTXA__NO_PARENT or NVTXA__UNKNOWN_PARENT. Never a cycle. */
 static inline uint32_t nvtxa__range_parent(const nvtxa_ranges *ranges, size_t row) {
   return nvtxa__parent(&ranges->above, row);
@@ -181,8 +184,7 @@ uint32_t nvtxa__ranges_find(const nvtxa_ranges *ranges, nvtxa__thread thread, in
 nvtxa_ranges *nvtxa__ranges_new(nvtxa_report report); /* NULL: out of memory */
 void nvtxa__ranges_free(nvtxa_ranges *ranges);
 
-/* The columns that come from the report are whole: all but `above`, `open` and `child_total_ns`,
- * which are made when the hierarchy is known. 0 or -1. */
+/* The columns that were filled row by row are whole. 0 or -1. */
 int nvtxa__ranges_finish(nvtxa_ranges *ranges);
 
 /* Index the rows by their keys. Host ranges join by key, so theirs must differ; of GPU rows with
@@ -190,7 +192,7 @@ int nvtxa__ranges_finish(nvtxa_ranges *ranges);
 nvtxa_status nvtxa__ranges_index(nvtxa_ranges *ranges, const char *file, nvtxa_error **reterr);
 
 /* Make `above` of the parents by row. `stray_ids` holds the ids of the parents that are
- * NVTXA__UNKNOWN_PARENT; NULL where there are none. 0 or -1. */
+ * NVTXA__UNKNOWN_PARENT. 0 or -1. */
 int nvtxa__ranges_set_parents(nvtxa_ranges *ranges, const uint32_t *parent,
                               const nvtxa__packed *stray_ids);
 

@@ -90,23 +90,30 @@ int nvtxa__ranges_finish(nvtxa_ranges *ranges) {
   return result;
 }
 
+int nvtxa__pack_parents(nvtxa__packed *above, const uint32_t *parent, size_t count) {
+  for (size_t row = 0; row < count; row++) {
+    if (nvtxa__packed_add(above, nvtxa__above(row, parent[row])) != 0) {
+      return -1;
+    }
+  }
+  return nvtxa__packed_finish(above);
+}
+
 int nvtxa__ranges_set_parents(nvtxa_ranges *ranges, const uint32_t *parent,
                               const nvtxa__packed *stray_ids) {
   size_t capacity = 0;
   for (size_t row = 0; row < ranges->count; row++) {
-    if (parent[row] == NVTXA__UNKNOWN_PARENT) {
-      if (nvtxa__reserve(&ranges->strays, &capacity, ranges->stray_count + 1,
-                         sizeof *ranges->strays) != 0) {
-        return -1;
-      }
-      ranges->strays[ranges->stray_count++] =
-          (nvtxa__stray){(uint32_t)row, nvtxa__packed_get(stray_ids, row)};
+    if (parent[row] != NVTXA__UNKNOWN_PARENT) {
+      continue;
     }
-    if (nvtxa__packed_add(&ranges->above, nvtxa__above(row, parent[row])) != 0) {
+    if (nvtxa__reserve(&ranges->strays, &capacity, ranges->stray_count + 1,
+                       sizeof *ranges->strays) != 0) {
       return -1;
     }
+    ranges->strays[ranges->stray_count++] =
+        (nvtxa__stray){(uint32_t)row, nvtxa__packed_get(stray_ids, row)};
   }
-  return nvtxa__packed_finish(&ranges->above);
+  return nvtxa__pack_parents(&ranges->above, parent, ranges->count);
 }
 
 static int compare_strays(const void *a, const void *b) {

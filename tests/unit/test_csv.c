@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "../readings.h"
+#include "report-headers.h"
 
 extern int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
 
@@ -17,13 +18,6 @@ static void abort_at_leak(void) {
 }
 
 TestSuite(csv, .fini = abort_at_leak);
-
-#define HOST_HEADER                                                                             \
-  "Start (ns),End (ns),Duration (ns),DurChild (ns),DurNonChild (ns),Name,PID,TID,Lvl,NumChild," \
-  "RangeId,ParentId,RangeStack,NameTree"
-#define GPU_HEADER                                                                              \
-  "Name,Projected Start (ns),Projected Duration (ns),Orig Start (ns),Orig Duration (ns),Style," \
-  "PID,TID,NumGPUOps,Lvl,NumChild,RangeId,ParentId,RangeStack"
 
 static uint64_t next_random(uint64_t *state) {
   *state = *state * 6364136223846793005u + 1442695040888963407u;

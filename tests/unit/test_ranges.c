@@ -6,13 +6,7 @@
 #include <unistd.h>
 
 #include "ranges/ranges-internal.h"
-
-#define HOST_HEADER                                                                             \
-  "Start (ns),End (ns),Duration (ns),DurChild (ns),DurNonChild (ns),Name,PID,TID,Lvl,NumChild," \
-  "RangeId,ParentId,RangeStack,NameTree"
-#define GPU_HEADER                                                                              \
-  "Name,Projected Start (ns),Projected Duration (ns),Orig Start (ns),Orig Duration (ns),Style," \
-  "PID,TID,NumGPUOps,Lvl,NumChild,RangeId,ParentId,RangeStack"
+#include "report-headers.h"
 
 static nvtxa_ranges *read_text(const char *text, size_t length, nvtxa_report report,
                                nvtxa_quoting quoting) {

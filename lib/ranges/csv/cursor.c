@@ -18,8 +18,8 @@ enum {
 
 const char nvtxa__damaged[] = "The report is damaged or was edited.";
 
-void nvtxa__cursor_init(nvtxa__cursor *cursor, size_t longest) {
-  *cursor = (nvtxa__cursor){.longest = longest, .scan = nvtxa__scan_choose()};
+void nvtxa__cursor_init(nvtxa__cursor *cursor) {
+  *cursor = (nvtxa__cursor){.scan = nvtxa__scan_choose()};
 }
 
 void nvtxa__cursor_free(nvtxa__cursor *cursor) {
@@ -48,8 +48,9 @@ nvtxa_status nvtxa__cursor_fail(const nvtxa__cursor *cursor, nvtxa_status status
 /* ---- the window ---- */
 
 void nvtxa__cursor_go(nvtxa__cursor *cursor, const nvtxa__report *report, uint64_t offset,
-                      uint64_t line) {
+                      uint64_t line, size_t longest) {
   cursor->report = report;
+  cursor->longest = longest;
   cursor->line = line;
   cursor->offset = offset;
   cursor->start = 0;

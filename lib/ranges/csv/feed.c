@@ -15,13 +15,14 @@
 #include "report-internal.h"
 
 enum {
-  PART_SIZE = 1 << 20, /* bytes */
-  MOST_THREADS = 8,
-  LATELY = 64,
-  MANY_NAMES = 1 << 14, /* a thread forgets the names that it knows when they are so many */
+  PART_SIZE = 1 << 20,  /* bytes */
+  MOST_THREADS = 8,     /* unless the caller says otherwise */
+  LATELY = 64,          /* texts that are found without a hash */
+  MANY_TEXTS = 1 << 14, /* a thread forgets the texts that it knows when they are so many */
+  PARTS_AHEAD = 4,      /* a record longer than so many parts is read in its turn only */
 };
 
-/* Rows by the numbers that a thread has for texts; and those for work outside every range. */
+/* What was read of a part. Its rows are with the thread that read it. */
 typedef struct part {
   uint64_t begin; /* where its first record begins */
   uint64_t end;   /* where its last one ends */
@@ -58,6 +59,13 @@ typedef struct crew {
   pthread_cond_t turn; /* a part was given, or a feed stopped */
 } crew;
 
+/* The numbers that the table has for a text that a thread knows; NVTXA__NO_ITEM: none yet. */
+typedef struct translation {
+  uint32_t name;
+  uint32_t style;
+  bool replaced; /* bytes of the name were */
+} translation;
+
 typedef struct worker {
   crew *shared;
   size_t number;
@@ -65,21 +73,21 @@ typedef struct worker {
   nvtxa__cursor cursor;
   const nvtxa__feed *feed; /* that `texts` are of */
   nvtxa__intern texts;
-  uint32_t lately[LATELY]; /* numbers of texts; any that is not one counts for nothing */
+  uint32_t lately[LATELY];   /* numbers of texts; any that is not one counts for nothing */
+  translation *translations; /* by number of a text */
+  size_t translation_count;
+  size_t translation_capacity;
+  /* Of the part in hand: its rows, by the thread's numbers for texts, and those for work outside
+   * every range. */
   nvtxa__builder_row *rows;
   size_t row_capacity;
   outside_row *outside;
   size_t outside_capacity;
-  /* By number of a text: its number in the table. */
-  uint32_t *names;
-  uint32_t *styles;
-  bool *replaced; /* counts where the name has a number */
-  size_t name_capacity;
 } worker;
 
 /* ---- reading a part ---- */
 
-/* The number that the thread has for a text. A few that came lately are found without a hash. */
+/* The number that the thread has for a text. */
 static int number_text(worker *w, nvtxa_text text, uint32_t *ret) {
   size_t slot = 0;
   if (text.length > 0) {
@@ -118,12 +126,9 @@ static int add_row(worker *w, part *p, const nvtxa__said *said) {
 
 /* Know the texts of this feed, and not too many of them. */
 static void forget(worker *w, const nvtxa__feed *feed) {
-  if (w->feed != feed || w->texts.count > MANY_NAMES) {
+  if (w->feed != feed || w->texts.count > MANY_TEXTS) {
     nvtxa__intern_free(&w->texts);
-    for (size_t i = 0; i < w->name_capacity; i++) {
-      w->names[i] = NVTXA__NO_ITEM;
-      w->styles[i] = NVTXA__NO_ITEM;
-    }
+    w->translation_count = 0;
     w->feed = feed;
   }
 }
@@ -162,20 +167,21 @@ static nvtxa_status read_part(worker *w, uint64_t limit, part *p, nvtxa_error **
   return NVTXA_OK;
 }
 
+/* Where a part begins, by its number alone: somewhere in a record. */
 static uint64_t part_begin(const crew *shared, const progress *from, size_t number) {
   return from->feed->begin + number * (uint64_t)shared->part_size;
 }
 
 /* A part whose true beginning is not known yet: it is taken to be where a line begins. */
 static void read_ahead(worker *w, const progress *from, size_t number, part *p) {
-  const nvtxa__feed *feed = from->feed;
+  const nvtxa__report *report = &from->feed->report;
   uint64_t begin = part_begin(w->shared, from, number);
+  size_t longest = PARTS_AHEAD * w->shared->part_size;
   nvtxa_status status = NVTXA_OK;
-  *p = (part){.failed = true};
   if (number == 0) {
-    nvtxa__cursor_go(&w->cursor, &feed->report, begin, 0);
+    nvtxa__cursor_go(&w->cursor, report, begin, 0, longest);
   } else {
-    nvtxa__cursor_go(&w->cursor, &feed->report, begin - 1, 0);
+    nvtxa__cursor_go(&w->cursor, report, begin - 1, 0, longest);
     status = nvtxa__cursor_to_line(&w->cursor, NULL);
   }
   if (status == NVTXA_OK) {
@@ -186,46 +192,33 @@ static void read_ahead(worker *w, const progress *from, size_t number, part *p) 
 
 /* ---- giving the rows ---- */
 
-/* Room for the table's numbers of all texts that are known. */
-static int reserve_numbers(worker *w) {
-  size_t known = w->name_capacity;
-  size_t wanted = w->texts.count + MANY_NAMES / 4;
-  if (w->texts.count <= known) {
-    return 0;
-  }
-  uint32_t *names = realloc(w->names, wanted * sizeof *names);
-  w->names = names != NULL ? names : w->names;
-  uint32_t *styles = realloc(w->styles, wanted * sizeof *styles);
-  w->styles = styles != NULL ? styles : w->styles;
-  bool *replaced = realloc(w->replaced, wanted * sizeof *replaced);
-  w->replaced = replaced != NULL ? replaced : w->replaced;
-  if (names == NULL || styles == NULL || replaced == NULL) {
+/* A translation, to be made, for each text that is known. */
+static int add_translations(worker *w) {
+  if (nvtxa__reserve(&w->translations, &w->translation_capacity, w->texts.count,
+                     sizeof *w->translations) != 0) {
     return -1;
   }
-  for (size_t i = known; i < wanted; i++) {
-    names[i] = NVTXA__NO_ITEM;
-    styles[i] = NVTXA__NO_ITEM;
+  while (w->translation_count < w->texts.count) {
+    w->translations[w->translation_count++] = (translation){NVTXA__NO_ITEM, NVTXA__NO_ITEM, false};
   }
-  w->name_capacity = wanted;
   return 0;
 }
 
 static int translate(worker *w, nvtxa_ranges_builder *builder, bool styled,
                      nvtxa__builder_row *row) {
-  uint32_t name = row->name;
-  uint32_t style = row->style;
-  if (w->names[name] == NVTXA__NO_ITEM &&
-      nvtxa__builder_name(builder, w->texts.texts[name], &w->names[name], &w->replaced[name]) !=
-          0) {
+  translation *name = &w->translations[row->name];
+  translation *style = &w->translations[row->style];
+  if (name->name == NVTXA__NO_ITEM &&
+      nvtxa__builder_name(builder, w->texts.texts[row->name], &name->name, &name->replaced) != 0) {
     return -1;
   }
-  if (styled && w->styles[style] == NVTXA__NO_ITEM &&
-      nvtxa__builder_style(builder, w->texts.texts[style], &w->styles[style]) != 0) {
+  if (styled && style->style == NVTXA__NO_ITEM &&
+      nvtxa__builder_style(builder, w->texts.texts[row->style], &style->style) != 0) {
     return -1;
   }
-  row->name = w->names[name];
-  row->style = styled ? w->styles[style] : 0;
-  row->replaced = w->replaced[name];
+  row->name = name->name;
+  row->replaced = name->replaced;
+  row->style = styled ? style->style : 0;
   return 0;
 }
 
@@ -245,7 +238,7 @@ static nvtxa_status add_rows(worker *w, const progress *from, const part *p, nvt
   const nvtxa__feed *feed = from->feed;
   bool styled = feed->report.kind == NVTXA_REPORT_GPU_PROJ_TRACE;
   nvtxa_status status = NVTXA_OK;
-  if (reserve_numbers(w) != 0) {
+  if (add_translations(w) != 0) {
     return nvtxa__out_of_memory(reterr);
   }
   for (size_t i = 0; i < p->count && status == NVTXA_OK; i++) {
@@ -270,10 +263,8 @@ static nvtxa_status give(worker *w, progress *to, size_t number, part *p, nvtxa_
   nvtxa_status status = NVTXA_OK;
   nvtxa_error *error = NULL;
   if (p->failed || p->begin != to->expected) {
-    w->cursor.longest = NVTXA__LONGEST_RECORD;
-    nvtxa__cursor_go(&w->cursor, &to->feed->report, to->expected, to->line);
+    nvtxa__cursor_go(&w->cursor, &to->feed->report, to->expected, to->line, NVTXA__LONGEST_RECORD);
     status = read_part(w, limit, p, &error);
-    w->cursor.longest = 4 * w->shared->part_size;
   }
   /* Where something is wrong in a row, those before it may still be wrong in sum. */
   nvtxa_status added = add_rows(w, to, p, reterr);
@@ -356,11 +347,9 @@ static void work(void *user) {
 static void worker_free(worker *w) {
   nvtxa__cursor_free(&w->cursor);
   nvtxa__intern_free(&w->texts);
+  free(w->translations);
   free(w->rows);
   free(w->outside);
-  free(w->names);
-  free(w->styles);
-  free(w->replaced);
 }
 
 /* As many threads as there are processors to run on; one where starting more takes longer. */
@@ -375,6 +364,48 @@ static size_t default_threads(uint64_t bytes) {
   return count < MOST_THREADS ? count : MOST_THREADS;
 }
 
+/* Divide the reports. Returns how many parts there are. */
+static size_t divide(crew *shared, nvtxa__feed *feeds, uint64_t *ret_bytes) {
+  size_t part_count = 0;
+  *ret_bytes = 0;
+  for (size_t i = 0; i < shared->feed_count; i++) {
+    uint64_t bytes = feeds[i].report.size - feeds[i].begin;
+    shared->feeds[i] = (progress){
+        .feed = &feeds[i],
+        .part_count = (size_t)(bytes / shared->part_size) + 1,
+        .expected = feeds[i].begin,
+        .line = feeds[i].line,
+    };
+    part_count += shared->feeds[i].part_count;
+    *ret_bytes += bytes;
+  }
+  return part_count;
+}
+
+/* `count` threads, this one among them. */
+static int put_to_work(crew *shared, size_t count) {
+  worker *workers = calloc(count, sizeof *workers);
+  if (workers == NULL) {
+    return -1;
+  }
+  for (size_t i = 0; i < count; i++) {
+    workers[i] = (worker){.shared = shared, .number = i};
+    nvtxa__cursor_init(&workers[i].cursor);
+  }
+  for (size_t i = 1; i < count; i++) {
+    nvtxa__task_begin(&workers[i].task, work, &workers[i], true);
+  }
+  work(&workers[0]);
+  for (size_t i = 1; i < count; i++) {
+    nvtxa__task_wait(&workers[i].task);
+  }
+  for (size_t i = 0; i < count; i++) {
+    worker_free(&workers[i]);
+  }
+  free(workers);
+  return 0;
+}
+
 nvtxa_status nvtxa__feeds_read(nvtxa__feed *feeds, size_t count, nvtxa__division division,
                                nvtxa__activity *activity, nvtxa_error **reterr) {
   crew shared = {
@@ -385,47 +416,15 @@ nvtxa_status nvtxa__feeds_read(nvtxa__feed *feeds, size_t count, nvtxa__division
       .lock = PTHREAD_MUTEX_INITIALIZER,
       .turn = PTHREAD_COND_INITIALIZER,
   };
-  uint64_t bytes = 0;
-  size_t part_count = 0;
   if (shared.feeds == NULL) {
     return nvtxa__out_of_memory(reterr);
   }
-  for (size_t i = 0; i < count; i++) {
-    uint64_t size = feeds[i].report.size - feeds[i].begin;
-    size_t parts = (size_t)(size / shared.part_size) + 1;
-    shared.feeds[i] = (progress){
-        .feed = &feeds[i],
-        .part_count = parts,
-        .expected = feeds[i].begin,
-        .line = feeds[i].line,
-    };
-    part_count += parts;
-    bytes += size;
-  }
-  size_t crew_size = division.thread_count == 0 ? default_threads(bytes) : division.thread_count;
-  crew_size = crew_size > part_count ? part_count : crew_size;
-  worker *workers = calloc(crew_size, sizeof *workers);
-  if (workers == NULL) {
-    free(shared.feeds);
-    return nvtxa__out_of_memory(reterr);
-  }
-  for (size_t i = 0; i < crew_size; i++) {
-    workers[i] = (worker){.shared = &shared, .number = i};
-    nvtxa__cursor_init(&workers[i].cursor, 4 * shared.part_size);
-  }
-  for (size_t i = 1; i < crew_size; i++) {
-    nvtxa__task_begin(&workers[i].task, work, &workers[i], true);
-  }
-  work(&workers[0]);
-  for (size_t i = 1; i < crew_size; i++) {
-    nvtxa__task_wait(&workers[i].task);
-  }
-  for (size_t i = 0; i < crew_size; i++) {
-    worker_free(&workers[i]);
-  }
-  free(workers);
+  uint64_t bytes;
+  size_t most = divide(&shared, feeds, &bytes);
+  size_t threads = division.thread_count == 0 ? default_threads(bytes) : division.thread_count;
+  int result = put_to_work(&shared, threads < most ? threads : most);
   free(shared.feeds);
   pthread_mutex_destroy(&shared.lock);
   pthread_cond_destroy(&shared.turn);
-  return NVTXA_OK;
+  return result == 0 ? NVTXA_OK : nvtxa__out_of_memory(reterr);
 }

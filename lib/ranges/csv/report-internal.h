@@ -77,7 +77,7 @@ nvtxa_status nvtxa__columns_map(nvtxa__report *report, const nvtxa__csv_record *
 /* A place in a report's text, and the record that stands there. */
 typedef struct nvtxa__cursor {
   const nvtxa__report *report;
-  size_t longest; /* record, in bytes: beyond it, an error */
+  size_t longest; /* record, in bytes, for which to read on */
   uint64_t line;  /* of what is at `start` */
   nvtxa__csv_record record;
   bool is_line; /* it is a line without quotes, found by its marks */
@@ -100,12 +100,12 @@ typedef struct nvtxa__cursor {
 
 enum { NVTXA__LONGEST_RECORD = 64 << 20 }; /* named in ranges.h */
 
-void nvtxa__cursor_init(nvtxa__cursor *cursor, size_t longest);
+void nvtxa__cursor_init(nvtxa__cursor *cursor);
 void nvtxa__cursor_free(nvtxa__cursor *cursor);
 
-/* Go to a place in a report. */
+/* Go to a place in a report, to read records of up to `longest` bytes from there. */
 void nvtxa__cursor_go(nvtxa__cursor *cursor, const nvtxa__report *report, uint64_t offset,
-                      uint64_t line);
+                      uint64_t line, size_t longest);
 static inline uint64_t nvtxa__cursor_offset(const nvtxa__cursor *cursor) {
   return cursor->offset + cursor->start;
 }

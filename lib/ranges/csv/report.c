@@ -28,8 +28,8 @@ nvtxa_quoting nvtxa_ranges_quoting_of(nvtxa_text nsys_version) {
 static nvtxa_status read_header(nvtxa__feed *feed, nvtxa_error **reterr) {
   nvtxa__cursor cursor;
   bool empty = false;
-  nvtxa__cursor_init(&cursor, NVTXA__LONGEST_RECORD);
-  nvtxa__cursor_go(&cursor, &feed->report, 0, 1);
+  nvtxa__cursor_init(&cursor);
+  nvtxa__cursor_go(&cursor, &feed->report, 0, 1, NVTXA__LONGEST_RECORD);
   nvtxa_status status = nvtxa__cursor_skip_bom(&cursor, reterr);
   if (status == NVTXA_OK) {
     status = nvtxa__cursor_read_header(&cursor, &empty, reterr);

@@ -13,7 +13,7 @@ static nvtxa_status bad_integer(const nvtxa__cursor *r, size_t column, nvtxa_err
                             nvtxa__quote(quoted, field.data, field.length));
 }
 
-/* The integers of a row, by column; those that may be nothing are left alone where they are. */
+/* The integers of a row, by column; 0 where one may be nothing and is. */
 static nvtxa_status read_integers(const nvtxa__cursor *r, int64_t values[NVTXA__REPORT_COLUMNS],
                                   bool present[NVTXA__REPORT_COLUMNS], nvtxa_error **reterr) {
   const nvtxa__report *report = r->report;
@@ -39,14 +39,9 @@ static nvtxa_status contradiction(const nvtxa__cursor *r, size_t column, const c
                             nvtxa__quote(quoted, field.data, field.length), what);
 }
 
-static nvtxa_status read_host(const nvtxa__cursor *r, nvtxa__said *said, nvtxa_error **reterr) {
-  int64_t v[NVTXA__REPORT_COLUMNS];
-  bool present[NVTXA__REPORT_COLUMNS];
+static nvtxa_status read_host(const nvtxa__cursor *r, const int64_t *v, const bool *present,
+                              nvtxa__said *said, nvtxa_error **reterr) {
   int64_t check;
-  nvtxa_status status = read_integers(r, v, present, reterr);
-  if (status != NVTXA_OK) {
-    return status;
-  }
   if (v[NVTXA__HOST_DURATION] < 0) {
     return contradiction(r, NVTXA__HOST_DURATION, "is negative", reterr);
   }
@@ -78,14 +73,9 @@ static nvtxa_status read_host(const nvtxa__cursor *r, nvtxa__said *said, nvtxa_e
   return NVTXA_OK;
 }
 
-static nvtxa_status read_gpu(const nvtxa__cursor *r, nvtxa__said *said, nvtxa_error **reterr) {
-  int64_t v[NVTXA__REPORT_COLUMNS];
-  bool present[NVTXA__REPORT_COLUMNS];
+static nvtxa_status read_gpu(const nvtxa__cursor *r, const int64_t *v, const bool *present,
+                             nvtxa__said *said, nvtxa_error **reterr) {
   int64_t check;
-  nvtxa_status status = read_integers(r, v, present, reterr);
-  if (status != NVTXA_OK) {
-    return status;
-  }
   if (v[NVTXA__GPU_OPERATIONS] < 0) {
     return contradiction(r, NVTXA__GPU_OPERATIONS, "is negative", reterr);
   }
@@ -135,6 +125,11 @@ static nvtxa_status read_gpu(const nvtxa__cursor *r, nvtxa__said *said, nvtxa_er
 }
 
 nvtxa_status nvtxa__row_read(const nvtxa__cursor *cursor, nvtxa__said *said, nvtxa_error **reterr) {
-  return cursor->report->kind == NVTXA_REPORT_PUSHPOP_TRACE ? read_host(cursor, said, reterr)
-                                                            : read_gpu(cursor, said, reterr);
+  int64_t values[NVTXA__REPORT_COLUMNS];
+  bool present[NVTXA__REPORT_COLUMNS];
+  nvtxa_status status = read_integers(cursor, values, present, reterr);
+  return status != NVTXA_OK ? status
+         : cursor->report->kind == NVTXA_REPORT_PUSHPOP_TRACE
+             ? read_host(cursor, values, present, said, reterr)
+             : read_gpu(cursor, values, present, said, reterr);
 }

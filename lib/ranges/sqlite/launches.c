@@ -4,7 +4,6 @@
  * Calls that launched nothing are not kept, and neither are operations one by one.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "sqlite-internal.h"
 
@@ -34,15 +33,17 @@ typedef struct key {
   int64_t process;
 } key;
 
-typedef struct reading {
-  nvtxa__launches *launches;
-  /* The operations one by one, in the order of the rows; then, as those in `launches`, one for each
-   * key, sorted by it. */
+typedef struct keyed {
   size_t count;
   nvtxa__packed correlation;
-  nvtxa__packed process; /* in `processes` */
+  nvtxa__packed process; /* in `processes` of the reading */
   nvtxa__packed start_ns;
   nvtxa__packed duration_ns;
+} keyed;
+
+typedef struct reading {
+  nvtxa__launches *launches;
+  keyed operations; /* one by one, as their rows stand; then one for each key, sorted by it */
   nvtxa__numbering processes;
   size_t near; /* where the last key was found: calls and operations go in step */
 } reading;
@@ -52,14 +53,15 @@ static int compare_keys(key a, key b) {
                                         : (a.process > b.process) - (a.process < b.process);
 }
 
-static key key_of(const reading *r, size_t i) {
-  return (key){nvtxa__packed_get(&r->correlation, i), nvtxa__packed_get(&r->process, i)};
+static key key_of(const keyed *k, size_t i) {
+  return (key){nvtxa__packed_get(&k->correlation, i), nvtxa__packed_get(&k->process, i)};
 }
 
 /* ---- operations ---- */
 
 static bool take_operation(void *user, nvtxa__row *row) {
   reading *r = user;
+  keyed *operations = &r->operations;
   int64_t correlation;
   int64_t process;
   bool has_correlation;
@@ -78,45 +80,45 @@ static bool take_operation(void *user, nvtxa__row *row) {
   if (!has_correlation || !has_process) {
     return true; /* no call can have launched it */
   }
-  if (r->count == NVTXA__MAX_ROWS) {
+  if (operations->count == NVTXA__MAX_ROWS) {
     return nvtxa__row_limit(row, NVTXA__MAX_ROWS);
   }
   int result = nvtxa__number(&r->processes, process, &number);
-  result |= result == 0 ? nvtxa__packed_add(&r->process, number) : 0;
-  result |= nvtxa__packed_add(&r->correlation, correlation);
-  result |= nvtxa__packed_add(&r->start_ns, start_ns);
-  result |= nvtxa__packed_add(&r->duration_ns, end_ns - start_ns);
-  r->count++;
+  result |= result == 0 ? nvtxa__packed_add(&operations->process, number) : 0;
+  result |= nvtxa__packed_add(&operations->correlation, correlation);
+  result |= nvtxa__packed_add(&operations->start_ns, start_ns);
+  result |= nvtxa__packed_add(&operations->duration_ns, end_ns - start_ns);
+  operations->count++;
   return result == 0 || nvtxa__row_out_of_memory(row);
 }
 
-static int finish_columns(reading *r) {
-  int result = nvtxa__packed_finish(&r->correlation);
-  result |= nvtxa__packed_finish(&r->process);
-  result |= nvtxa__packed_finish(&r->start_ns);
-  return result | nvtxa__packed_finish(&r->duration_ns);
+static int keyed_finish(keyed *k) {
+  int result = nvtxa__packed_finish(&k->correlation);
+  result |= nvtxa__packed_finish(&k->process);
+  result |= nvtxa__packed_finish(&k->start_ns);
+  return result | nvtxa__packed_finish(&k->duration_ns);
 }
 
-static void free_columns(reading *r) {
-  nvtxa__packed_free(&r->correlation);
-  nvtxa__packed_free(&r->process);
-  nvtxa__packed_free(&r->start_ns);
-  nvtxa__packed_free(&r->duration_ns);
+static void keyed_free(keyed *k) {
+  nvtxa__packed_free(&k->correlation);
+  nvtxa__packed_free(&k->process);
+  nvtxa__packed_free(&k->start_ns);
+  nvtxa__packed_free(&k->duration_ns);
 }
 
-/* Of operations with one correlation id. */
+/* Of operations with one correlation id: by process, then as they stand. */
 static int compare_processes(const void *a, const void *b, void *user) {
-  const reading *r = user;
+  const keyed *k = user;
   uint32_t x = *(const uint32_t *)a;
   uint32_t y = *(const uint32_t *)b;
-  int order = compare_keys(key_of(r, x), key_of(r, y));
+  int order = compare_keys(key_of(k, x), key_of(k, y));
   return order != 0 ? order : (x > y) - (x < y);
 }
 
 /* Whether each operation has its key alone, and keys ascend. */
-static bool are_distinct(const reading *r) {
-  for (size_t i = 1; i < r->count; i++) {
-    if (compare_keys(key_of(r, i - 1), key_of(r, i)) >= 0) {
+static bool are_distinct(const keyed *k) {
+  for (size_t i = 1; i < k->count; i++) {
+    if (compare_keys(key_of(k, i - 1), key_of(k, i)) >= 0) {
       return false;
     }
   }
@@ -124,7 +126,7 @@ static bool are_distinct(const reading *r) {
 }
 
 /* One operation for each key: from the first start to the last end. */
-static int merge(const reading *from, const uint32_t *order, reading *to) {
+static int merge(const keyed *from, const uint32_t *order, keyed *to) {
   int result = 0;
   for (size_t i = 0, next; i < from->count && result == 0; i = next) {
     uint32_t item = nvtxa__ordered(order, i);
@@ -147,43 +149,42 @@ static int merge(const reading *from, const uint32_t *order, reading *to) {
     result |= nvtxa__packed_add(&to->duration_ns, end_ns - start_ns);
     to->count++;
   }
-  return result | finish_columns(to);
+  return result | keyed_finish(to);
 }
 
-static int sort_operations(reading *r) {
-  reading merged = {.launches = NULL};
+static int sort_operations(keyed *operations) {
+  keyed merged = {.count = 0};
   uint32_t *order;
-  if (finish_columns(r) != 0) {
+  if (keyed_finish(operations) != 0) {
     return -1;
   }
-  if (are_distinct(r)) {
+  if (are_distinct(operations)) {
     return 0;
   }
-  int result = nvtxa__order_make(&order, r->count, &r->correlation, compare_processes, r);
+  int result = nvtxa__order_make(&order, operations->count, &operations->correlation,
+                                 compare_processes, operations);
   if (result == 0) {
-    result = merge(r, order, &merged);
+    result = merge(operations, order, &merged);
   }
   free(order);
-  free_columns(r);
-  r->count = merged.count;
-  r->correlation = merged.correlation;
-  r->process = merged.process;
-  r->start_ns = merged.start_ns;
-  r->duration_ns = merged.duration_ns;
+  keyed_free(operations);
+  *operations = merged;
   return result;
 }
 
 /* ---- calls ---- */
 
-static bool is_below(const void *r, size_t operation, const void *wanted) {
-  return compare_keys(key_of(r, operation), *(const key *)wanted) < 0;
+static bool is_below(const void *operations, size_t operation, const void *wanted) {
+  return compare_keys(key_of(operations, operation), *(const key *)wanted) < 0;
 }
 
 /* The operation with a key, or NVTXA__NO_ITEM. */
 static uint32_t find(reading *r, key wanted) {
-  r->near = nvtxa__search(r->count, r->near, is_below, r, &wanted);
-  return r->near < r->count && compare_keys(key_of(r, r->near), wanted) == 0 ? (uint32_t)r->near
-                                                                             : NVTXA__NO_ITEM;
+  const keyed *operations = &r->operations;
+  r->near = nvtxa__search(operations->count, r->near, is_below, operations, &wanted);
+  return r->near < operations->count && compare_keys(key_of(operations, r->near), wanted) == 0
+             ? (uint32_t)r->near
+             : NVTXA__NO_ITEM;
 }
 
 static bool take_call(void *user, nvtxa__row *row) {
@@ -262,8 +263,8 @@ nvtxa_status nvtxa__launches_read(nvtxa__launches *launches, nvtxa__database *da
   reading r = {.launches = launches};
   nvtxa__operations *operations = &launches->operations;
   nvtxa__calls *calls = &launches->calls;
-  nvtxa__packed *const keys[] = {&r.correlation, &r.process};
-  nvtxa__packed *const times[] = {&r.start_ns, &r.duration_ns};
+  nvtxa__packed *const keys[] = {&r.operations.correlation, &r.operations.process};
+  nvtxa__packed *const times[] = {&r.operations.start_ns, &r.operations.duration_ns};
   nvtxa__packed *const of_calls[] = {&calls->thread, &calls->start_ns, &calls->duration_ns,
                                      &calls->operation};
   nvtxa_status status = NVTXA_OK;
@@ -276,23 +277,24 @@ nvtxa_status nvtxa__launches_read(nvtxa__launches *launches, nvtxa__database *da
     status = read_operations(&r, database, operation_tables[i], reterr);
   }
   if (status == NVTXA_OK) {
-    operations->calls = sort_operations(&r) == 0 ? nvtxa__alloc_zero(r.count + 1, 1) : NULL;
+    operations->calls =
+        sort_operations(&r.operations) == 0 ? nvtxa__alloc_zero(r.operations.count + 1, 1) : NULL;
     status = operations->calls != NULL ? NVTXA_OK : nvtxa__out_of_memory(reterr);
   }
-  if (status == NVTXA_OK && r.count > 0) {
+  if (status == NVTXA_OK && r.operations.count > 0) {
     status = read_calls(&r, database, reterr);
   }
   if (status == NVTXA_OK && finish_calls(&launches->calls) != 0) {
     status = nvtxa__out_of_memory(reterr);
   }
   if (status == NVTXA_OK) {
-    operations->count = r.count;
-    operations->start_ns = r.start_ns;
-    operations->duration_ns = r.duration_ns;
-    r.start_ns = (nvtxa__packed){0};
-    r.duration_ns = (nvtxa__packed){0};
+    operations->count = r.operations.count;
+    operations->start_ns = r.operations.start_ns;
+    operations->duration_ns = r.operations.duration_ns;
+    r.operations.start_ns = (nvtxa__packed){0};
+    r.operations.duration_ns = (nvtxa__packed){0};
   }
-  free_columns(&r);
+  keyed_free(&r.operations);
   nvtxa__numbering_free(&r.processes);
   return status;
 }

@@ -70,15 +70,6 @@ static void nesting_free(nvtxa__nesting *nesting) {
   *nesting = (nvtxa__nesting){.order = NULL};
 }
 
-static int pack_parents(nvtxa__packed *above, const uint32_t *parent, size_t count) {
-  for (size_t i = 0; i < count; i++) {
-    if (nvtxa__packed_add(above, nvtxa__above(i, parent[i])) != 0) {
-      return -1;
-    }
-  }
-  return nvtxa__packed_finish(above);
-}
-
 /* How the events lie on their threads. */
 static int nest(reading *r) {
   const nvtxa__events *events = &r->events;
@@ -91,7 +82,7 @@ static int nest(reading *r) {
   if (n->nested != NULL && parent != NULL &&
       nvtxa__order_intervals(&n->intervals, &n->order) == 0 &&
       nvtxa__find_parents(&n->intervals, n->order, parent, n->nested) == 0) {
-    result = pack_parents(&n->above, parent, events->count);
+    result = nvtxa__pack_parents(&n->above, parent, events->count);
   }
   free(parent);
   return result;
@@ -167,6 +158,7 @@ static void count_oddities(naming *n, const uint32_t *rows) {
   }
 }
 
+/* The names, and which ranges have no measured end; `rows` likewise. */
 static int fill_names(naming *n, const uint32_t *rows) {
   const nvtxa__events *events = n->events;
   for (size_t row = 0; row < n->ranges->count; row++) {
