@@ -386,6 +386,31 @@ Test(csv, records_up_to_the_limit) {
   nvtxa__buffer_free(&text);
 }
 
+/* A quote that is never closed is looked for as far as a record may reach, for any division. */
+Test(csv, a_quote_never_closed_before_the_limit) {
+  enum { ROWS = 3000, BEHIND = 112000000 };
+  static const size_t part_sizes[] = {0, 100000};
+  nvtxa_ranges_options options = NVTXA_RANGES_OPTIONS_INIT;
+  nvtxa__buffer text = {0};
+  begin_report(&text, NVTXA_REPORT_GPU_PROJ_TRACE, 0);
+  for (int i = 0; i < ROWS; i++) {
+    add_row(&text, NVTXA_REPORT_GPU_PROJ_TRACE, 0, i, ROWS, "short");
+  }
+  nvtxa__buffer_printf(&text, "a,1,1,1,2,PushPop,1,1,1,0,0,7,,\"");
+  size_t end = text.length + BEHIND;
+  cr_assert_eq(nvtxa__reserve(&text.data, &text.capacity, end, 1), 0);
+  memset(text.data + text.length, 'x', BEHIND);
+  for (size_t i = 0; i < NVTXA__COUNT(part_sizes); i++) {
+    source s = source_of(NVTXA_REPORT_GPU_PROJ_TRACE, text.data, end);
+    reading got = read_divided(&s, 1, &options, (nvtxa__division){1, part_sizes[i]});
+    cr_expect_eq(got.status, NVTXA_ERROR_LIMIT, "%s in parts of %zu", nvtxa_status_name(got.status),
+                 part_sizes[i]);
+    cr_expect_eq(nvtxa_error_line(got.error), ROWS + 2);
+    reading_free(&got);
+  }
+  nvtxa__buffer_free(&text);
+}
+
 /* A thread forgets names when they are many, and meets them again. */
 Test(csv, more_names_than_a_thread_knows) {
   enum { COUNT = 50000, NAMES = 40009 }; /* squares are half of the names */

@@ -108,12 +108,14 @@ static nvtxa_status fill(nvtxa__cursor *cursor, nvtxa_error **reterr) {
   cursor->start = 0;
   cursor->mark_count = 0;
   cursor->next_mark = 0;
-  if (cursor->filled > cursor->longest) {
+  if (cursor->filled >= cursor->longest) {
     return too_long(cursor, reterr);
   }
-  /* Twice as much as there is, so that a long record is not looked at again for each little piece.
-   */
+  /* Twice as much as there is, so that a long record is not looked at again for each little piece;
+   * up to the limit, which then lies at the same place wherever the window began. */
   size_t wanted = cursor->filled > READ_SIZE ? cursor->filled : READ_SIZE;
+  size_t room = cursor->longest - cursor->filled;
+  wanted = room < wanted ? room : wanted;
   uint64_t left = report->size - cursor->offset - cursor->filled;
   wanted = left < wanted ? (size_t)left : wanted;
   if (report->fd >= 0) {

@@ -15,11 +15,11 @@
 #include "report-internal.h"
 
 enum {
-  PART_SIZE = 1 << 20,  /* bytes */
-  MOST_THREADS = 8,     /* unless the caller says otherwise */
-  LATELY = 64,          /* texts that are found without a hash */
-  MANY_TEXTS = 1 << 14, /* a thread forgets the texts that it knows when they are so many */
-  PARTS_AHEAD = 4,      /* a record longer than so many parts is read in its turn only */
+  PART_SIZE = 1 << 20,     /* bytes */
+  MOST_THREADS = 8,        /* unless the caller says otherwise */
+  LATELY = 64,             /* texts that are found without a hash */
+  MANY_TEXTS = 1 << 14,    /* a thread forgets the texts that it knows when they are so many */
+  LONGEST_AHEAD = 4 << 20, /* bytes; a longer record is read in its part's turn only */
 };
 
 /* What was read of a part. Its rows are with the thread that read it. */
@@ -176,12 +176,11 @@ static uint64_t part_begin(const crew *shared, const progress *from, size_t numb
 static void read_ahead(worker *w, const progress *from, size_t number, part *p) {
   const nvtxa__report *report = &from->feed->report;
   uint64_t begin = part_begin(w->shared, from, number);
-  size_t longest = PARTS_AHEAD * w->shared->part_size;
   nvtxa_status status = NVTXA_OK;
   if (number == 0) {
-    nvtxa__cursor_go(&w->cursor, report, begin, 0, longest);
+    nvtxa__cursor_go(&w->cursor, report, begin, 0, LONGEST_AHEAD);
   } else {
-    nvtxa__cursor_go(&w->cursor, report, begin - 1, 0, longest);
+    nvtxa__cursor_go(&w->cursor, report, begin - 1, 0, LONGEST_AHEAD);
     status = nvtxa__cursor_to_line(&w->cursor, NULL);
   }
   if (status == NVTXA_OK) {
