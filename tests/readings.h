@@ -24,12 +24,12 @@ typedef struct source {
 typedef struct reading {
   nvtxa_status status;
   nvtxa_error *error;
-  nvtxa_ranges *tables[NVTXA_REPORT_COUNT];
+  nvtxa_ranges *tables[NVTXA__RANGE_REPORTS];
 } reading;
 
 static inline void reading_free(reading *r) {
   nvtxa_error_free(r->error);
-  for (size_t i = 0; i < NVTXA_REPORT_COUNT; i++) {
+  for (size_t i = 0; i < NVTXA__RANGE_REPORTS; i++) {
     nvtxa_ranges_unref(r->tables[i]);
   }
 }
@@ -49,7 +49,7 @@ static inline nvtxa__feed feed_of(const source *s) {
 
 static inline reading read_divided(const source *sources, size_t count,
                                    const nvtxa_ranges_options *options, nvtxa__division division) {
-  nvtxa__feed feeds[NVTXA_REPORT_COUNT];
+  nvtxa__feed feeds[NVTXA__RANGE_REPORTS];
   reading r = {.error = NULL};
   for (size_t i = 0; i < count; i++) {
     feeds[i] = feed_of(&sources[i]);
@@ -144,7 +144,7 @@ static inline const char *different_readings(const reading *a, const reading *b)
   if (difference == NULL) {
     difference = different_errors(a->error, b->error);
   }
-  for (size_t i = 0; i < NVTXA_REPORT_COUNT && difference == NULL; i++) {
+  for (size_t i = 0; i < NVTXA__RANGE_REPORTS && difference == NULL; i++) {
     difference = different_tables(a->tables[i], b->tables[i]);
   }
   return difference;

@@ -30,11 +30,14 @@ typedef struct nvtxa_analysis_options {
   /** How many threads may work, the caller's among them; default: two at most. The result does not
    * depend on it. */
   size_t thread_count;
+  /** What the GPU did, from reports; the analysis keeps a reference. NULL: what the table of
+   * GPU-projected ranges brings along, if anything. One with single operations must be that. */
+  const nvtxa_gpu_work *gpu_work;
 } nvtxa_analysis_options;
 
 /** The defaults. */
 #define NVTXA_ANALYSIS_OPTIONS_INIT \
-  { sizeof(nvtxa_analysis_options), NULL, NULL, 0 }
+  { sizeof(nvtxa_analysis_options), NULL, NULL, 0, NULL }
 
 /** Where a range stands. */
 typedef enum nvtxa_context {
@@ -59,6 +62,15 @@ typedef struct nvtxa_summary {
   double stddev_ns;   /**< sample standard deviation */
 } nvtxa_summary;
 
+/** Percentiles of the durations of a summary, interpolated between the two nearest values where
+ * none stands at the rank (n - 1) p / 100, counted from 0: Hyndman and Fan's definition 7. */
+typedef struct nvtxa_percentiles {
+  double p50_ns; /**< the median */
+  double p90_ns; /**< 90th */
+  double p95_ns; /**< 95th */
+  double p99_ns; /**< 99th */
+} nvtxa_percentiles;
+
 /** All host ranges of one scope in one context (open ranges left out). */
 typedef struct nvtxa_host_group {
   size_t size;             /**< sizeof(nvtxa_host_group) */
@@ -69,6 +81,8 @@ typedef struct nvtxa_host_group {
   nvtxa_summary inclusive; /**< their host-inclusive times */
   nvtxa_summary exclusive; /**< their host-exclusive times */
   int64_t child_total_ns;  /**< sum of their direct children's inclusive times */
+  nvtxa_percentiles inclusive_percentiles; /**< of `inclusive` */
+  nvtxa_percentiles exclusive_percentiles; /**< of `exclusive` */
 } nvtxa_host_group;
 
 /** All GPU-projected ranges of one scope, in one context, of one style. */
@@ -81,7 +95,8 @@ typedef struct nvtxa_gpu_group {
   uint64_t instances;      /**< how many ranges */
   nvtxa_summary projected; /**< their projected spans */
   int64_t host_total_ns;   /**< sum of the same ranges' host durations; another clock's measure */
-  int64_t gpu_operation_count; /**< sum of their operation counts */
+  int64_t gpu_operation_count;             /**< sum of their operation counts */
+  nvtxa_percentiles projected_percentiles; /**< of `projected` */
 } nvtxa_gpu_group;
 
 /** One measured iteration. */
@@ -107,7 +122,32 @@ typedef struct nvtxa_iteration_summary {
   nvtxa_summary host_exclusive;      /**< counts where host_iterations > 0 */
   uint64_t gpu_projected_iterations; /**< of those, which have a projection: n of the next */
   nvtxa_summary gpu_projected;       /**< counts where gpu_projected_iterations > 0 */
+  nvtxa_percentiles host_inclusive_percentiles; /**< of `host_inclusive` */
+  nvtxa_percentiles host_exclusive_percentiles; /**< of `host_exclusive` */
+  nvtxa_percentiles gpu_projected_percentiles;  /**< of `gpu_projected` */
 } nvtxa_iteration_summary;
+
+/** Which operations count as those of a scope or iteration. The two are never mixed: only the
+ * second adds up. */
+typedef enum nvtxa_gpu_attributed {
+  /** Those launched inside its ranges, also inside ranges below them. */
+  NVTXA_GPU_INCLUSIVE = 0,
+  /** Those for which one of its ranges is the innermost that encloses the launching call. */
+  NVTXA_GPU_INNERMOST = 1
+} nvtxa_gpu_attributed;
+
+/** The operations of one device, and where they went: each is in exactly one of the counts. */
+typedef struct nvtxa_gpu_device {
+  size_t size;             /**< sizeof(nvtxa_gpu_device) */
+  int64_t device_id;       /**< which device */
+  uint64_t operations;     /**< all that the trace holds of it */
+  uint64_t attributed;     /**< in a scope or iteration: what NVTXA_GPU_INNERMOST adds up to */
+  uint64_t in_open_ranges; /**< launched inside a range without a measured end, which is in no
+                                scope's numbers */
+  uint64_t outside_ranges; /**< see NVTXA_GPU_OUTSIDE_RANGES */
+  uint64_t launch_missing; /**< see NVTXA_GPU_LAUNCH_MISSING */
+  uint64_t untimed;        /**< CUDA graphs for which no times were collected; they are in no sum */
+} nvtxa_gpu_device;
 
 /**
  * Analyse.
@@ -216,6 +256,43 @@ NVTXA_API nvtxa_text nvtxa_analysis_gpu_path(const nvtxa_analysis *analysis, siz
 
 /** GPU operations outside every range, counted apart. Thread-safe. Since 0.1. */
 NVTXA_API int64_t nvtxa_analysis_unattributed_operations(const nvtxa_analysis *analysis);
+
+/** What the GPU did in the whole trace, or NULL where that is not known. Borrowed from the
+ * analysis. Thread-safe. Since 0.1. */
+NVTXA_API const nvtxa_gpu_work *nvtxa_analysis_gpu_work(const nvtxa_analysis *analysis);
+
+/** How many devices have operations; 0 where single operations are not known. Thread-safe.
+ * Since 0.1. */
+NVTXA_API size_t nvtxa_analysis_gpu_device_count(const nvtxa_analysis *analysis);
+
+/**
+ * Device `position`, in the order of their ids.
+ *
+ * @param analysis    the analysis
+ * @param position    from 0, below the count
+ * @param ret_device  gets it; `size` must be set
+ * @return NVTXA_OK; NVTXA_ERROR_INVALID_ARGUMENT
+ *
+ * Thread-safe. Since 0.1.
+ */
+NVTXA_API nvtxa_status nvtxa_analysis_gpu_device(const nvtxa_analysis *analysis, size_t position,
+                                                 nvtxa_gpu_device *ret_device);
+
+/**
+ * What the operations of GPU group `position` amount to; NULL where single operations are not known
+ * or there is no such group. A scope that comes back has what it launched each time: its span holds
+ * the time in between.
+ *
+ * Borrowed from the analysis. Thread-safe. Since 0.1.
+ */
+NVTXA_API const nvtxa_gpu_share *nvtxa_analysis_gpu_group_share(const nvtxa_analysis *analysis,
+                                                                size_t position,
+                                                                nvtxa_gpu_attributed attributed);
+
+/** As nvtxa_analysis_gpu_group_share(), of iteration `position`. */
+NVTXA_API const nvtxa_gpu_share *nvtxa_analysis_iteration_share(const nvtxa_analysis *analysis,
+                                                                size_t position,
+                                                                nvtxa_gpu_attributed attributed);
 
 /** How many warnings there are, those of manifest, ranges and export included. Thread-safe.
  * Since 0.1. */

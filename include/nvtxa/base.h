@@ -147,6 +147,7 @@ typedef enum nvtxa_warning_kind {
   NVTXA_WARNING_OPEN_RANGES = 24,            /**< ranges that were still open at the end */
   NVTXA_WARNING_BACKWARD_RANGES = 25,        /**< ranges that end before they start */
   NVTXA_WARNING_NAMES_MISSING = 26,          /**< names that the export refers to but lacks */
+  NVTXA_WARNING_UNTIMED_GPU_WORK = 27,       /**< CUDA graphs for which no times were collected */
   NVTXA_WARNING_MANIFEST_ITERATIONS = 40,    /**< workload.iterations is not a count */
   NVTXA_WARNING_MANIFEST_RECORD_IDS = 41,    /**< record_ids is not a sequence */
   NVTXA_WARNING_TRACE_ABSENT = 60,           /**< the trace is not there to compare with */
@@ -202,14 +203,17 @@ typedef struct nvtxa_hooks {
  */
 NVTXA_API void nvtxa_free(void *memory);
 
-/** The two nsys reports that an analysis is made from. */
+/** The nsys reports that are known here. Tables of ranges are of one of the first two. */
 typedef enum nvtxa_report {
-  NVTXA_REPORT_PUSHPOP_TRACE = 0, /**< nvtx_pushpop_trace: host push/pop ranges */
-  NVTXA_REPORT_GPU_PROJ_TRACE = 1 /**< nvtx_gpu_proj_trace: GPU-projected ranges */
+  NVTXA_REPORT_PUSHPOP_TRACE = 0,     /**< nvtx_pushpop_trace: host push/pop ranges */
+  NVTXA_REPORT_GPU_PROJ_TRACE = 1,    /**< nvtx_gpu_proj_trace: GPU-projected ranges */
+  NVTXA_REPORT_CUDA_GPU_KERN_SUM = 2, /**< cuda_gpu_kern_sum: kernels by name */
+  NVTXA_REPORT_CUDA_GPU_TRACE = 3,    /**< cuda_gpu_trace: GPU operations, one by one */
+  NVTXA_REPORT_NVTX_KERN_SUM = 4      /**< nvtx_kern_sum: kernels by range and name */
 } nvtxa_report;
 
 /** How many kinds of report there are. */
-#define NVTXA_REPORT_COUNT 2
+#define NVTXA_REPORT_COUNT 5
 
 /** The name that nsys gives a report now, such as "nvtx_pushpop_trace".
  * @return static text; NULL for no such report. Thread-safe. Since 0.1. */

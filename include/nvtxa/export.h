@@ -49,11 +49,14 @@ typedef struct nvtxa_export_options {
   /** Reports that NVTXA_ENGINE_NATIVE computes will be kept with nvtxa_stats_keep(): the export
    * then tells where they stand. Default: they are not, and it tells of none. */
   bool keep_reports;
+  /** With NVTXA_ENGINE_NSYS: have nsys make the two reports of GPU work as well, cuda_gpu_kern_sum
+   * and cuda_gpu_trace, where it offers both. Default: it does not. */
+  bool gpu_reports;
 } nvtxa_export_options;
 
 /** The defaults. */
 #define NVTXA_EXPORT_OPTIONS_INIT \
-  { sizeof(nvtxa_export_options), NULL, NULL, 0, NULL, NVTXA_ENGINE_AUTO, NULL, false }
+  { sizeof(nvtxa_export_options), NULL, NULL, 0, NULL, NVTXA_ENGINE_AUTO, NULL, false, false }
 
 /**
  * Export `run_dir/trace.nsys-rep` anew.

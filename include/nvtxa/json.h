@@ -1,6 +1,6 @@
 /**
  * @file json.h
- * An analysis as analysis.json, schema version 1: docs/schema/analysis-1.schema.json.
+ * An analysis as analysis.json, schema version 2: docs/schema/analysis-2.schema.json.
  *
  * Sorted keys, two spaces, a final newline, UTF-8 unescaped; numbers with the fewest digits that
  * read back as the same value. One analysis always gives the same bytes.
@@ -13,7 +13,7 @@
 NVTXA_BEGIN_DECLS
 
 /** The version of the schema that this library writes. */
-#define NVTXA_JSON_SCHEMA_VERSION 1
+#define NVTXA_JSON_SCHEMA_VERSION 2
 
 /** The JSON document of one analysis. Immutable; shared by reference count. */
 typedef struct nvtxa_json nvtxa_json;
@@ -23,11 +23,13 @@ typedef struct nvtxa_json_options {
   size_t size;              /**< sizeof(nvtxa_json_options) */
   const nvtxa_hooks *hooks; /**< cancel, for every call that writes; copied, but
                              what its members point to must outlive the document */
+  size_t kernel_limit; /**< how many kernels to name, at most, for each scope and each iteration:
+                        those with the largest cumulative durations; default 10 */
 } nvtxa_json_options;
 
 /** The defaults. */
 #define NVTXA_JSON_OPTIONS_INIT \
-  { sizeof(nvtxa_json_options), NULL }
+  { sizeof(nvtxa_json_options), NULL, 0 }
 
 /**
  * Takes the next piece of a document.

@@ -1,9 +1,9 @@
 /**
  * @file nvtxa.h
  * All of libnvtxanalysis. The modules, in the direction that data takes:
- * manifest.h (what was run), export.h (trace to SQLite export or reports), ranges.h (those to
- * tables), stats.h (tables to reports), analysis.h (tables to scopes and iterations), json.h
- * (analysis to analysis.json).
+ * manifest.h (what was run), export.h (trace to SQLite export or reports), ranges.h and gpu.h
+ * (those to tables of ranges and of GPU operations), stats.h (tables to reports), analysis.h
+ * (tables to scopes and iterations), json.h (analysis to analysis.json).
  */
 #ifndef NVTXA_NVTXA_H
 #define NVTXA_NVTXA_H
@@ -11,6 +11,7 @@
 #include <nvtxa/analysis.h>
 #include <nvtxa/base.h>
 #include <nvtxa/export.h>
+#include <nvtxa/gpu.h>
 #include <nvtxa/json.h>
 #include <nvtxa/manifest.h>
 #include <nvtxa/ranges.h>

@@ -10,6 +10,7 @@
 #define NVTXA_RANGES_H
 
 #include <nvtxa/export.h>
+#include <nvtxa/gpu.h>
 
 NVTXA_BEGIN_DECLS
 
@@ -47,6 +48,15 @@ typedef enum nvtxa_hierarchy {
   NVTXA_HIERARCHY_FROM_TIMES = 1
 } nvtxa_hierarchy;
 
+/** Whether a table of GPU-projected ranges shall bring the GPU work along. */
+typedef enum nvtxa_gpu_detail {
+  NVTXA_GPU_DETAIL_NONE = 0, /**< no */
+  /** Yes: totals, and from an SQLite export each operation with its range. */
+  NVTXA_GPU_DETAIL_OPERATIONS = 1,
+  /** And, from an SQLite export, all that the report cuda_gpu_trace shows of each. */
+  NVTXA_GPU_DETAIL_TRACE = 2
+} nvtxa_gpu_detail;
+
 /** How to read or build. Start from NVTXA_RANGES_OPTIONS_INIT; zero or NULL means the default. */
 typedef struct nvtxa_ranges_options {
   size_t size;               /**< sizeof(nvtxa_ranges_options) */
@@ -56,11 +66,17 @@ typedef struct nvtxa_ranges_options {
   /** How many threads may work, the caller's among them; default: for reports as many as there are
    * processors to run on, at most 8; for an SQLite export two. The result does not depend on it. */
   size_t thread_count;
+  /** For nvtxa_ranges_read_sqlite() and nvtxa_ranges_read_export(); default NVTXA_GPU_DETAIL_NONE.
+   */
+  nvtxa_gpu_detail gpu_detail;
 } nvtxa_ranges_options;
 
 /** The defaults. */
-#define NVTXA_RANGES_OPTIONS_INIT \
-  { sizeof(nvtxa_ranges_options), NVTXA_QUOTING_AUTO, NVTXA_HIERARCHY_DECLARED, NULL, 0 }
+#define NVTXA_RANGES_OPTIONS_INIT                                                        \
+  {                                                                                      \
+    sizeof(nvtxa_ranges_options), NVTXA_QUOTING_AUTO, NVTXA_HIERARCHY_DECLARED, NULL, 0, \
+        NVTXA_GPU_DETAIL_NONE                                                            \
+  }
 
 /**
  * One range. Which members count depends on the report that the table is of: those marked "host"
@@ -147,10 +163,14 @@ NVTXA_API nvtxa_status nvtxa_ranges_read_buffer(const char *data, size_t length,
  * is that of nsys's reports; the range id is the row number in the export. docs/engines.md says
  * where this differs from nsys and why.
  *
+ * With `options->gpu_detail` the table of GPU ranges brings the GPU work along, see
+ * nvtxa_ranges_gpu_work(). The export then needs no NVTX data, unless the host ranges are wanted.
+ *
  * Takes O(n log n) in ranges, calls and operations. Two threads work at most.
  *
  * @param path       the file
- * @param options    NULL for the defaults; only `hooks` and `thread_count` are used
+ * @param options    NULL for the defaults; only `hooks`, `thread_count` and `gpu_detail` are
+ *                   used
  * @param ret_host   gets the table of NVTXA_REPORT_PUSHPOP_TRACE; the caller owns one reference.
  *                   NULL: not wanted
  * @param ret_gpu    gets the table of NVTXA_REPORT_GPU_PROJ_TRACE, empty where the export has no
@@ -172,7 +192,8 @@ NVTXA_API nvtxa_status nvtxa_ranges_read_sqlite(const char *path,
 /**
  * Read both tables from what an export holds: its SQLite export, or its reports, at the same time,
  * with the quoting of their engine. As nvtxa_ranges_read_sqlite() or twice nvtxa_ranges_read_file()
- * otherwise.
+ * otherwise. With `options->gpu_detail`, the GPU work is read from the SQLite export, or from the
+ * two reports of it where the export has them.
  *
  * @param exported  the export
  * @param options   NULL for the defaults; `quoting` is not used
@@ -269,6 +290,13 @@ NVTXA_API nvtxa_status nvtxa_ranges_get(const nvtxa_ranges *ranges, size_t index
  * in no range of the table. Thread-safe. Since 0.1.
  */
 NVTXA_API int64_t nvtxa_ranges_unattributed_operations(const nvtxa_ranges *ranges);
+
+/**
+ * The GPU work that was read with the table of GPU-projected ranges; NULL where it was not asked
+ * for, or the source has none of it. The ranges of its operations are rows of this table. Borrowed
+ * from the table. Thread-safe. Since 0.1.
+ */
+NVTXA_API const nvtxa_gpu_work *nvtxa_ranges_gpu_work(const nvtxa_ranges *ranges);
 
 /** How many warnings reading or building gave. Thread-safe. Since 0.1. */
 NVTXA_API size_t nvtxa_ranges_warning_count(const nvtxa_ranges *ranges);

@@ -22,11 +22,15 @@ typedef struct nvtxa_stats_options {
   size_t size;               /**< sizeof(nvtxa_stats_options) */
   nvtxa_stats_format format; /**< default NVTXA_STATS_CSV */
   const nvtxa_hooks *hooks;  /**< log, progress, cancel; borrowed during the call */
+  /** Which report: the default, 0, is the table's own. A table of GPU-projected ranges that brings
+   * the GPU work along (`gpu_detail`) can also be written as NVTXA_REPORT_CUDA_GPU_KERN_SUM,
+   * NVTXA_REPORT_NVTX_KERN_SUM and, with NVTXA_GPU_DETAIL_TRACE, NVTXA_REPORT_CUDA_GPU_TRACE. */
+  nvtxa_report report;
 } nvtxa_stats_options;
 
 /** The defaults. */
 #define NVTXA_STATS_OPTIONS_INIT \
-  { sizeof(nvtxa_stats_options), NVTXA_STATS_CSV, NULL }
+  { sizeof(nvtxa_stats_options), NVTXA_STATS_CSV, NULL, NVTXA_REPORT_PUSHPOP_TRACE }
 
 /** Gets the next piece of a report. Returns 0, or an errno that ends the writing. */
 typedef int (*nvtxa_stats_write_fn)(void *user, const char *data, size_t length);

@@ -286,6 +286,13 @@ char *nvtxa__join(const char *directory, const char *name);
 /* nsys renamed its reports in 2023; the new names stand for a report in everything that is said. */
 enum { NVTXA__NAMING_NEW, NVTXA__NAMING_OLD, NVTXA__NAMING_COUNT };
 
+/* Of the reports, the first are those that tables of ranges are of. nsys makes some more for an
+ * analysis, where it can. */
+enum {
+  NVTXA__RANGE_REPORTS = NVTXA_REPORT_GPU_PROJ_TRACE + 1,
+  NVTXA__EXPORTED_REPORTS = NVTXA_REPORT_CUDA_GPU_TRACE + 1
+};
+
 #define NVTXA__REPORT_FILE 64 /* room for "nsys_<report>.csv" */
 
 const char *nvtxa__report_name(nvtxa_report report, int naming);

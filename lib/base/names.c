@@ -10,6 +10,9 @@
 static const char *const names[NVTXA_REPORT_COUNT][NVTXA__NAMING_COUNT] = {
     [NVTXA_REPORT_PUSHPOP_TRACE] = {"nvtx_pushpop_trace", "nvtxpptrace"},
     [NVTXA_REPORT_GPU_PROJ_TRACE] = {"nvtx_gpu_proj_trace", "nvtxgpuproj"},
+    [NVTXA_REPORT_CUDA_GPU_KERN_SUM] = {"cuda_gpu_kern_sum", "gpukernsum"},
+    [NVTXA_REPORT_CUDA_GPU_TRACE] = {"cuda_gpu_trace", "gputrace"},
+    [NVTXA_REPORT_NVTX_KERN_SUM] = {"nvtx_kern_sum", "nvtxkernsum"},
 };
 
 const char *nvtxa_report_name(nvtxa_report report) {

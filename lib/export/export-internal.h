@@ -162,8 +162,8 @@ typedef struct nvtxa__nsys {
   const char *subject;     /* what a failure is about: the program, then the trace */
   const nvtxa__private *private;
   nvtxa__buffer version; /* no data: unknown */
-  int naming[NVTXA_REPORT_COUNT];
-  int64_t size_bytes[NVTXA_REPORT_COUNT];
+  int naming[NVTXA__RANGE_REPORTS];
+  int64_t size_bytes[NVTXA__RANGE_REPORTS];
 } nvtxa__nsys;
 
 /* Ask for the version. */
@@ -193,7 +193,7 @@ typedef struct nvtxa__record {
   struct {
     nvtxa_text file; /* a name in stats/ */
     int64_t size_bytes;
-  } reports[NVTXA_REPORT_COUNT];
+  } reports[NVTXA__RANGE_REPORTS];
 } nvtxa__record;
 
 nvtxa_status nvtxa__record_write(int directory, const char *shown_path, const nvtxa__record *record,
@@ -241,7 +241,7 @@ struct nvtxa_export {
   struct {
     const char *path; /* ready to open */
     nvtxa_text relative;
-  } reports[NVTXA_REPORT_COUNT];
+  } reports[NVTXA__RANGE_REPORTS];
   nvtxa__warnings warnings;
 };
 

@@ -108,7 +108,7 @@ int nvtxa__job_set_versions(nvtxa__job *job, const nvtxa__export_versions *versi
 }
 
 int nvtxa__job_plan_reports(nvtxa__job *job) {
-  for (int report = 0; report < NVTXA_REPORT_COUNT && job->options.keep_reports; report++) {
+  for (int report = 0; report < NVTXA__RANGE_REPORTS && job->options.keep_reports; report++) {
     char file[NVTXA__REPORT_FILE];
     nvtxa__report_file(file, (nvtxa_report)report, NVTXA__NAMING_NEW);
     if (nvtxa__job_set_report(job, (nvtxa_report)report, file) != 0) {

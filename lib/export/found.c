@@ -14,7 +14,7 @@
 
 struct search {
   int stats; /* -1: there is none */
-  bool present[NVTXA_REPORT_COUNT][NVTXA__NAMING_COUNT];
+  bool present[NVTXA__RANGE_REPORTS][NVTXA__NAMING_COUNT];
   char reason[NVTXA__REASON]; /* why export.json does not say which the reports are */
 };
 
@@ -50,7 +50,7 @@ static nvtxa_status read_record(nvtxa__job *job, struct search *search, bool *re
   nvtxa_status status = nvtxa__record_read(search->stats, shown_path, &job->made->arena, record,
                                            ret_found, search->reason, reterr);
   free(shown_path);
-  for (int report = 0; report < NVTXA_REPORT_COUNT && *ret_found; report++) {
+  for (int report = 0; report < NVTXA__RANGE_REPORTS && *ret_found; report++) {
     nvtxa_text file = record->reports[report].file;
     if (file_size(search->stats, file.data) < 0) {
       char quoted[NVTXA__QUOTED];
@@ -68,7 +68,7 @@ static nvtxa_status read_record(nvtxa__job *job, struct search *search, bool *re
 /* 0 or -1. */
 static int warn_of_changed_reports(nvtxa__job *job, const struct search *search) {
   const nvtxa__record *record = &job->made->record;
-  for (int report = 0; report < NVTXA_REPORT_COUNT; report++) {
+  for (int report = 0; report < NVTXA__RANGE_REPORTS; report++) {
     char quoted[NVTXA__QUOTED];
     nvtxa_text file = record->reports[report].file;
     long long now = file_size(search->stats, file.data);
@@ -87,7 +87,7 @@ static int warn_of_changed_reports(nvtxa__job *job, const struct search *search)
 static nvtxa_status take_recorded(nvtxa__job *job, const struct search *search,
                                   nvtxa_error **reterr) {
   const nvtxa__record *record = &job->made->record;
-  for (int report = 0; report < NVTXA_REPORT_COUNT; report++) {
+  for (int report = 0; report < NVTXA__RANGE_REPORTS; report++) {
     if (nvtxa__job_set_report(job, (nvtxa_report)report, record->reports[report].file.data) != 0) {
       return nvtxa__out_of_memory(reterr);
     }
@@ -98,7 +98,7 @@ static nvtxa_status take_recorded(nvtxa__job *job, const struct search *search,
 /* ---- without ---- */
 
 static void look_for_reports(struct search *search) {
-  for (int report = 0; report < NVTXA_REPORT_COUNT; report++) {
+  for (int report = 0; report < NVTXA__RANGE_REPORTS; report++) {
     for (int naming = 0; naming < NVTXA__NAMING_COUNT; naming++) {
       char file[NVTXA__REPORT_FILE];
       nvtxa__report_file(file, (nvtxa_report)report, naming);
@@ -142,7 +142,7 @@ static int choose_naming(const struct search *search, nvtxa_report report) {
 static void describe_choice(const struct search *search, const char *const *taken, char *buffer,
                             size_t size) {
   bool choice = false;
-  for (int report = 0; report < NVTXA_REPORT_COUNT; report++) {
+  for (int report = 0; report < NVTXA__RANGE_REPORTS; report++) {
     choice = choice || (search->present[report][NVTXA__NAMING_NEW] &&
                         search->present[report][NVTXA__NAMING_OLD]);
   }
@@ -155,11 +155,11 @@ static void describe_choice(const struct search *search, const char *const *take
 
 static nvtxa_status take_unidentified(nvtxa__job *job, struct search *search,
                                       nvtxa_error **reterr) {
-  char files[NVTXA_REPORT_COUNT][NVTXA__REPORT_FILE];
-  const char *taken[NVTXA_REPORT_COUNT];
+  char files[NVTXA__RANGE_REPORTS][NVTXA__REPORT_FILE];
+  const char *taken[NVTXA__RANGE_REPORTS];
   char choice[256];
   look_for_reports(search);
-  for (int report = 0; report < NVTXA_REPORT_COUNT; report++) {
+  for (int report = 0; report < NVTXA__RANGE_REPORTS; report++) {
     if (!search->present[report][NVTXA__NAMING_NEW] &&
         !search->present[report][NVTXA__NAMING_OLD]) {
       return missing(job, (nvtxa_report)report, reterr);

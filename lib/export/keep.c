@@ -25,21 +25,21 @@ static void write_one(void *user) {
 
 static nvtxa_status write_both(const nvtxa__private *private, nvtxa__write_report_fn write,
                                void *user, writing *both, nvtxa_error **reterr) {
-  nvtxa__task tasks[NVTXA_REPORT_COUNT];
+  nvtxa__task tasks[NVTXA__RANGE_REPORTS];
   nvtxa_status status = NVTXA_OK;
-  for (int report = 0; report < NVTXA_REPORT_COUNT; report++) {
+  for (int report = 0; report < NVTXA__RANGE_REPORTS; report++) {
     both[report] =
         (writing){.private = private, .write = write, .user = user, .report = (nvtxa_report)report};
     nvtxa__report_file(both[report].file, (nvtxa_report)report, NVTXA__NAMING_NEW);
   }
-  for (int report = 1; report < NVTXA_REPORT_COUNT; report++) {
+  for (int report = 1; report < NVTXA__RANGE_REPORTS; report++) {
     nvtxa__task_begin(&tasks[report], write_one, &both[report], true);
   }
   write_one(&both[0]);
-  for (int report = 1; report < NVTXA_REPORT_COUNT; report++) {
+  for (int report = 1; report < NVTXA__RANGE_REPORTS; report++) {
     nvtxa__task_wait(&tasks[report]);
   }
-  for (int report = 0; report < NVTXA_REPORT_COUNT; report++) {
+  for (int report = 0; report < NVTXA__RANGE_REPORTS; report++) {
     if (both[report].status != NVTXA_OK && status == NVTXA_OK) {
       status = nvtxa__pass_on(reterr, both[report].status, both[report].error);
     } else {
@@ -53,7 +53,7 @@ nvtxa_status nvtxa__export_keep(const nvtxa_export *exported, const int64_t *unm
                                 size_t unmeasured_count, const nvtxa_hooks *hooks,
                                 nvtxa__write_report_fn write, void *user, nvtxa_error **reterr) {
   nvtxa__private private;
-  writing both[NVTXA_REPORT_COUNT];
+  writing both[NVTXA__RANGE_REPORTS];
   nvtxa__record record = exported->record;
   record.unmeasured = unmeasured;
   record.unmeasured_count = unmeasured_count;
@@ -63,7 +63,7 @@ nvtxa_status nvtxa__export_keep(const nvtxa_export *exported, const int64_t *unm
     return status;
   }
   status = write_both(&private, write, user, both, reterr);
-  for (int report = 0; report < NVTXA_REPORT_COUNT && status == NVTXA_OK; report++) {
+  for (int report = 0; report < NVTXA__RANGE_REPORTS && status == NVTXA_OK; report++) {
     struct stat info;
     record.reports[report].file = nvtxa__text(both[report].file);
     if (fstatat(private.fd, both[report].file, &info, AT_SYMLINK_NOFOLLOW) != 0) {

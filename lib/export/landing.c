@@ -17,7 +17,7 @@
 
 #include "export-internal.h"
 
-enum { FILES = NVTXA_REPORT_COUNT + 1, RECORD = NVTXA_REPORT_COUNT, NAME = 80 };
+enum { FILES = NVTXA__RANGE_REPORTS + 1, RECORD = NVTXA__RANGE_REPORTS, NAME = 80 };
 
 static const char hint[] = "Check that stats/ can be written and that its disk has room left.";
 
@@ -121,7 +121,7 @@ static nvtxa_status move_all(struct landing *landing, bool sync, nvtxa_error **r
 
 /* The reports of an earlier export by an nsys with other names would be taken for these. */
 static void remove_other_naming(const struct landing *landing) {
-  for (int report = 0; report < NVTXA_REPORT_COUNT; report++) {
+  for (int report = 0; report < NVTXA__RANGE_REPORTS; report++) {
     for (int naming = 0; naming < NVTXA__NAMING_COUNT; naming++) {
       char file[NVTXA__REPORT_FILE];
       nvtxa__report_file(file, (nvtxa_report)report, naming);
@@ -139,7 +139,7 @@ nvtxa_status nvtxa__land(const nvtxa__private *private, const nvtxa__record *rec
       .names = {record->reports[NVTXA_REPORT_PUSHPOP_TRACE].file.data,
                 record->reports[NVTXA_REPORT_GPU_PROJ_TRACE].file.data, NVTXA__RECORD_FILE},
   };
-  for (size_t i = 0; i < NVTXA_REPORT_COUNT && sync; i++) {
+  for (size_t i = 0; i < NVTXA__RANGE_REPORTS && sync; i++) {
     if (sync_file(private->fd, landing.names[i]) != 0) {
       return failed(&landing, "sync", i, reterr);
     }

@@ -173,7 +173,7 @@ nvtxa_status nvtxa__nsys_ask_version(nvtxa__nsys *nsys, nvtxa_error **reterr) {
 
 struct offers {
   size_t count;
-  bool offered[NVTXA_REPORT_COUNT][NVTXA__NAMING_COUNT];
+  bool offered[NVTXA__RANGE_REPORTS][NVTXA__NAMING_COUNT];
 };
 
 /* "  cuda_gpu_sum[:nvtx-name][:base|:mangled] -- CUDA Summary (API/Kernels/MemOps)" */
@@ -192,7 +192,7 @@ static void offer_line(void *user, const char *data, size_t length) {
   }
   offers->count++;
   nvtxa_text name = {data + start, end - start};
-  for (int report = 0; report < NVTXA_REPORT_COUNT; report++) {
+  for (int report = 0; report < NVTXA__RANGE_REPORTS; report++) {
     for (int naming = 0; naming < NVTXA__NAMING_COUNT; naming++) {
       if (nvtxa__text_is(name, nvtxa__report_name((nvtxa_report)report, naming))) {
         offers->offered[report][naming] = true;

@@ -34,7 +34,7 @@ static json_t *text_json(nvtxa_text text) {
 
 static json_t *reports_json(const nvtxa__record *record) {
   json_t *reports = json_object();
-  for (int report = 0; report < NVTXA_REPORT_COUNT; report++) {
+  for (int report = 0; report < NVTXA__RANGE_REPORTS; report++) {
     json_t *one = json_pack("{s:o, s:I}", "file", text_json(record->reports[report].file),
                             "size_bytes", (json_int_t)record->reports[report].size_bytes);
     const char *name = nvtxa__report_name((nvtxa_report)report, NVTXA__NAMING_NEW);

@@ -64,7 +64,7 @@ static nvtxa_status record_nsys(nvtxa__job *job, const nvtxa__nsys *nsys, nvtxa_
 
 static nvtxa_status record_reports(nvtxa__job *job, const nvtxa__nsys *nsys, nvtxa_error **reterr) {
   nvtxa__record *record = &job->made->record;
-  for (int report = 0; report < NVTXA_REPORT_COUNT; report++) {
+  for (int report = 0; report < NVTXA__RANGE_REPORTS; report++) {
     char file[NVTXA__REPORT_FILE];
     nvtxa__report_file(file, (nvtxa_report)report, nsys->naming[report]);
     record->reports[report].file = keep_text(job, file, strlen(file));
@@ -83,7 +83,7 @@ static nvtxa_status make_reports(nvtxa__job *job, nvtxa__nsys *nsys, nvtxa_error
   /* Where it was known beforehand that they are needed, they were asked for beforehand. */
   nvtxa_status status =
       job->options.engine == NVTXA_ENGINE_NSYS ? NVTXA_OK : nvtxa__nsys_ask_reports(nsys, reterr);
-  for (int report = 0; report < NVTXA_REPORT_COUNT && status == NVTXA_OK; report++) {
+  for (int report = 0; report < NVTXA__RANGE_REPORTS && status == NVTXA_OK; report++) {
     status = nvtxa__nsys_report(nsys, (nvtxa_report)report, reterr);
   }
   if (status == NVTXA_OK) {

@@ -31,7 +31,7 @@ nvtxa_status nvtxa_ranges_builder_new(nvtxa_report report, const nvtxa_ranges_op
   if (status != NVTXA_OK) {
     return status;
   }
-  if (ret_builder == NULL || (unsigned)report >= NVTXA_REPORT_COUNT ||
+  if (ret_builder == NULL || (unsigned)report >= NVTXA__RANGE_REPORTS ||
       (unsigned)own.hierarchy > NVTXA_HIERARCHY_FROM_TIMES ||
       (unsigned)own.quoting > NVTXA_QUOTING_NSYS) {
     return nvtxa__invalid(reterr, "report, options or ret_builder");

@@ -38,8 +38,8 @@ static int mark_unmeasured(nvtxa_ranges *ranges, const nvtxa__record *record) {
 }
 
 static nvtxa_status open_both(const nvtxa_export *exported, const nvtxa_hooks *hooks,
-                              nvtxa__feed feeds[NVTXA_REPORT_COUNT], nvtxa_error **reterr) {
-  for (int kind = 0; kind < NVTXA_REPORT_COUNT; kind++) {
+                              nvtxa__feed feeds[NVTXA__RANGE_REPORTS], nvtxa_error **reterr) {
+  for (int kind = 0; kind < NVTXA__RANGE_REPORTS; kind++) {
     const char *path = nvtxa_export_report_path(exported, (nvtxa_report)kind);
     nvtxa_status status = nvtxa__report_open(&feeds[kind], path, (nvtxa_report)kind, hooks, reterr);
     if (status != NVTXA_OK) {
@@ -55,15 +55,15 @@ static nvtxa_status open_both(const nvtxa_export *exported, const nvtxa_hooks *h
 static nvtxa_status read_reports(const nvtxa_export *exported, nvtxa_ranges_options *options,
                                  nvtxa_ranges **ret_host, nvtxa_ranges **ret_gpu,
                                  nvtxa_error **reterr) {
-  nvtxa__feed feeds[NVTXA_REPORT_COUNT];
-  nvtxa_ranges *tables[NVTXA_REPORT_COUNT];
+  nvtxa__feed feeds[NVTXA__RANGE_REPORTS];
+  nvtxa_ranges *tables[NVTXA__RANGE_REPORTS];
   /* What this library wrote is RFC 4180, whatever nsys the trace came from. */
   options->quoting = nvtxa_export_engine(exported) == NVTXA_ENGINE_NATIVE
                          ? NVTXA_QUOTING_AUTO
                          : nvtxa_ranges_quoting_of(nvtxa_export_nsys_version(exported));
   nvtxa_status status = open_both(exported, options->hooks, feeds, reterr);
   if (status == NVTXA_OK) {
-    status = nvtxa__reports_read(feeds, NVTXA_REPORT_COUNT, options, nvtxa__division_of(options),
+    status = nvtxa__reports_read(feeds, NVTXA__RANGE_REPORTS, options, nvtxa__division_of(options),
                                  tables, reterr);
   }
   if (status != NVTXA_OK) {

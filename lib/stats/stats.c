@@ -223,7 +223,7 @@ nvtxa_status nvtxa_stats_write_file(const nvtxa_ranges *ranges, const nvtxa_stat
 }
 
 typedef struct keeper {
-  const nvtxa_ranges *tables[NVTXA_REPORT_COUNT];
+  const nvtxa_ranges *tables[NVTXA__RANGE_REPORTS];
   nvtxa_stats_options options;
   const char *shown;
 } keeper;

@@ -55,7 +55,7 @@ static void compare_readings(const source *s, nvtxa_quoting quoting) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   compare_scanners((const char *)data, size);
-  for (int kind = 0; kind < NVTXA_REPORT_COUNT; kind++) {
+  for (int kind = 0; kind < NVTXA__RANGE_REPORTS; kind++) {
     source s = {.kind = (nvtxa_report)kind, .text = (const char *)data, .length = size};
     compare_readings(&s, NVTXA_QUOTING_AUTO);
     compare_readings(&s, NVTXA_QUOTING_NSYS);

@@ -21,7 +21,7 @@ enum { THREADS = 4, LARGE = 3 << 20 /* bytes */ };
 /* All threads share these. */
 static const char *path;
 static nvtxa_manifest *manifest;
-static source sources[NVTXA_REPORT_COUNT]; /* the reports */
+static source sources[NVTXA__RANGE_REPORTS]; /* the reports */
 static reading from_export;
 static reading from_reports;
 static char *right_json;
@@ -84,7 +84,7 @@ static reading reference_to(const reading *r) {
 
 static void read_reports(nvtxa__division division) {
   nvtxa_ranges_options options = NVTXA_RANGES_OPTIONS_INIT;
-  reading r = read_divided(sources, NVTXA_REPORT_COUNT, &options, division);
+  reading r = read_divided(sources, NVTXA__RANGE_REPORTS, &options, division);
   must_be_same(&from_reports, &r, "reports");
   reading_free(&r);
 }
@@ -128,18 +128,18 @@ static void *set_cancel(void *unused) {
 
 /* ---- from one thread to many ---- */
 
-static void make_reports(nvtxa__buffer texts[NVTXA_REPORT_COUNT]) {
+static void make_reports(nvtxa__buffer texts[NVTXA__RANGE_REPORTS]) {
   nvtxa_ranges_options options = NVTXA_RANGES_OPTIONS_INIT;
   from_export = read_export(1);
   must(from_export.status == NVTXA_OK, "cannot read the export");
-  for (int kind = 0; kind < NVTXA_REPORT_COUNT; kind++) {
+  for (int kind = 0; kind < NVTXA__RANGE_REPORTS; kind++) {
     must(nvtxa_stats_write(from_export.tables[kind], NULL, add, &texts[kind], NULL) == NVTXA_OK,
          "cannot write a report");
     must(texts[kind].length > LARGE, "the export is too small");
     sources[kind] = (source){
         .kind = (nvtxa_report)kind, .text = texts[kind].data, .length = texts[kind].length};
   }
-  from_reports = read_divided(sources, NVTXA_REPORT_COUNT, &options, UNDIVIDED);
+  from_reports = read_divided(sources, NVTXA__RANGE_REPORTS, &options, UNDIVIDED);
   must(from_reports.status == NVTXA_OK, "cannot read the reports");
 }
 
@@ -169,7 +169,7 @@ static void cancel_reading(void) {
   hooks.cancel = &cancel;
   options.hooks = &hooks;
   must(pthread_create(&thread, NULL, set_cancel, NULL) == 0, "no thread");
-  reading r = read_divided(sources, NVTXA_REPORT_COUNT, &options, (nvtxa__division){4, 1 << 14});
+  reading r = read_divided(sources, NVTXA__RANGE_REPORTS, &options, (nvtxa__division){4, 1 << 14});
   pthread_join(thread, NULL);
   if (r.status == NVTXA_ERROR_CANCELLED) {
     must(r.error != NULL && r.tables[0] == NULL && r.tables[1] == NULL, "half a reading");
@@ -181,7 +181,7 @@ static void cancel_reading(void) {
 
 int main(int argc, char **argv) {
   static const char yaml[] = "capture_range: profile-target\nworkload: {iterations: 3}\n";
-  nvtxa__buffer texts[NVTXA_REPORT_COUNT] = {{0}};
+  nvtxa__buffer texts[NVTXA__RANGE_REPORTS] = {{0}};
   if (argc != 2) {
     fprintf(stderr, "usage: %s FILE.sqlite\n", argv[0]);
     return 2;
@@ -197,7 +197,7 @@ int main(int argc, char **argv) {
   reading_free(&from_export);
   reading_free(&from_reports);
   nvtxa_manifest_unref(manifest);
-  for (size_t i = 0; i < NVTXA_REPORT_COUNT; i++) {
+  for (size_t i = 0; i < NVTXA__RANGE_REPORTS; i++) {
     nvtxa__buffer_free(&texts[i]);
   }
   return 0;

@@ -117,7 +117,7 @@ static int file_of(const char *text, size_t length) {
 /* Read from memory and from files, undivided and in parts; gives what came of the first. */
 static reading read_in_all_ways(const source *sources, size_t count, nvtxa_quoting quoting) {
   nvtxa_ranges_options options = NVTXA_RANGES_OPTIONS_INIT;
-  source files[NVTXA_REPORT_COUNT];
+  source files[NVTXA__RANGE_REPORTS];
   options.quoting = quoting;
   reading right = read_divided(sources, count, &options, UNDIVIDED);
   for (size_t i = 0; i < count; i++) {
@@ -281,7 +281,7 @@ static void expect_shape(nvtxa_report kind, int shape, int count) {
 Test(csv, names_in_every_dialect) {
   static const int shapes[] = {
       0, OLD, CRLF, OLD | CRLF, BOM | CUT, OLD | BLANK_LINES, BLANK_LINES | CRLF | CUT};
-  for (int kind = 0; kind < NVTXA_REPORT_COUNT; kind++) {
+  for (int kind = 0; kind < NVTXA__RANGE_REPORTS; kind++) {
     for (size_t i = 0; i < NVTXA__COUNT(shapes); i++) {
       expect_shape((nvtxa_report)kind, shapes[i], (int)NVTXA__COUNT(names));
     }
@@ -290,7 +290,7 @@ Test(csv, names_in_every_dialect) {
 
 /* So long that it is read into the window, and marked, many times. */
 Test(csv, long_reports) {
-  for (int kind = 0; kind < NVTXA_REPORT_COUNT; kind++) {
+  for (int kind = 0; kind < NVTXA__RANGE_REPORTS; kind++) {
     expect_shape((nvtxa_report)kind, 0, 3000);
     expect_shape((nvtxa_report)kind, OLD | CRLF, 3000);
   }
@@ -343,7 +343,7 @@ Test(csv, long_runs_of_line_breaks) {
   cr_assert_not_null(name);
   memset(name, '\n', LENGTH);
   name[LENGTH] = '\0';
-  for (int kind = 0; kind < NVTXA_REPORT_COUNT; kind++) {
+  for (int kind = 0; kind < NVTXA__RANGE_REPORTS; kind++) {
     text.length = 0;
     begin_report(&text, (nvtxa_report)kind, 0);
     for (int i = 0; i < 5; i++) {

@@ -1,0 +1,131 @@
+/*
+ * GPU work as its neighbours see it: labels, which say what equal operations have in common, with
+ * their totals, and the operations in packed columns (work.c). ranges/ makes it from reports or
+ * from an SQLite export. What any sets of operations amount to is tallied (tally.c) and then read
+ * as shares (share.c); analysis/ says which sets.
+ */
+#ifndef NVTXA_GPU_INTERNAL_H
+#define NVTXA_GPU_INTERNAL_H
+
+#include "base/base-internal.h"
+
+#include <nvtxa/gpu.h>
+
+#define NVTXA__NO_TEXT UINT32_MAX
+#define NVTXA__NO_CALL UINT32_MAX
+
+/* What equal operations have in common: ids in the work's `texts`, or NVTXA__NO_TEXT. */
+typedef struct nvtxa__gpu_label {
+  uint32_t kind;   /* nvtxa_gpu_kind */
+  uint32_t first;  /* kernels: the name; transfers: the source's kind of memory */
+  uint32_t second; /* transfers and sets: the destination's kind of memory */
+} nvtxa__gpu_label;
+
+/* Operations of one label in sum. */
+typedef struct nvtxa__gpu_sum {
+  uint64_t instances;
+  int64_t duration_ns;
+  int64_t bytes;
+} nvtxa__gpu_sum;
+
+/* A call that launched operations. */
+typedef struct nvtxa__gpu_calls {
+  size_t count;
+  nvtxa__packed start_ns;
+  nvtxa__packed duration_ns; /* as recorded: may be negative */
+  nvtxa__packed thread;      /* in the work's `threads` */
+  nvtxa__packed range;       /* row of the innermost enclosing range in the GPU table; -1: none */
+} nvtxa__gpu_calls;
+
+typedef struct nvtxa__gpu_thread {
+  int64_t process_id;
+  int64_t thread_id;
+  uint32_t lane; /* thread of the GPU table, or NVTXA__NO_ITEM: it has no ranges */
+  bool nested;   /* what encloses its calls are the innermost range and the ancestors of that */
+} nvtxa__gpu_thread;
+
+typedef struct nvtxa__gpu_device_name {
+  int64_t id;
+  uint32_t name; /* in `texts` */
+} nvtxa__gpu_device_name;
+
+/* What only the report cuda_gpu_trace shows, by operation. A cell that the operation does not have,
+ * or that is NULL, is NVTXA__NO_CELL. */
+enum nvtxa__gpu_cell {
+  NVTXA__CELL_CORRELATION,
+  NVTXA__CELL_GRID_X,
+  NVTXA__CELL_GRID_Y,
+  NVTXA__CELL_GRID_Z,
+  NVTXA__CELL_BLOCK_X,
+  NVTXA__CELL_BLOCK_Y,
+  NVTXA__CELL_BLOCK_Z,
+  NVTXA__CELL_REGISTERS,
+  NVTXA__CELL_STATIC_MEMORY,
+  NVTXA__CELL_DYNAMIC_MEMORY,
+  NVTXA__CELL_CONTEXT,
+  NVTXA__CELL_GREEN_CONTEXT,
+  NVTXA__CELL_STREAM,
+  NVTXA__CELL_COPY_KIND, /* in `texts` */
+  NVTXA__CELLS
+};
+#define NVTXA__NO_CELL INT64_MIN
+
+struct nvtxa_gpu_work {
+  nvtxa__refcount ref;
+  nvtxa__intern texts; /* names of kernels, kinds of memory, names of devices */
+
+  /* By label, in the order of first sight. */
+  nvtxa__intern label_keys; /* nvtxa__gpu_label as bytes */
+  nvtxa__gpu_sum *sums;
+  size_t sum_capacity;
+
+  /* The labels in the order of the public totals, once finished: by kind, then byte order. */
+  uint32_t *sorted;
+  uint32_t *rank;                                 /* by label: its place in `sorted` */
+  size_t first_of_kind[NVTXA_GPU_KIND_COUNT + 1]; /* in `sorted` */
+
+  /* Operations, by start; empty where they are not known one by one. */
+  bool has_operations;
+  bool has_cells;
+  size_t count;
+  nvtxa__packed start_ns;
+  nvtxa__packed duration_ns;
+  nvtxa__packed label;
+  nvtxa__packed device; /* in `devices` */
+  nvtxa__packed bytes;
+  nvtxa__packed graph_node;          /* 0 or 1 */
+  nvtxa__packed call;                /* in `calls`, or NVTXA__NO_CALL */
+  nvtxa__packed cells[NVTXA__CELLS]; /* with has_cells */
+
+  nvtxa__gpu_calls calls;
+  nvtxa__gpu_thread *threads;
+  size_t thread_count;
+  nvtxa__gpu_device_name *devices; /* by id */
+  size_t device_count;
+  uint64_t *untimed; /* by device: graphs without times, which are no operations here */
+};
+
+/* ---- work.c ---- */
+
+nvtxa_gpu_work *nvtxa__gpu_work_new(void); /* NULL: out of memory */
+
+/* The number of a label. Texts without data are none; invalid UTF-8 in them is replaced. 0 or -1.
+ */
+int nvtxa__gpu_label_of(nvtxa_gpu_work *work, nvtxa_gpu_kind kind, nvtxa_text first,
+                        nvtxa_text second, uint32_t *ret);
+static inline const nvtxa__gpu_label *nvtxa__gpu_label_at(const nvtxa_gpu_work *work,
+                                                          uint32_t label) {
+  return (const nvtxa__gpu_label *)(const void *)work->label_keys.texts[label].data;
+}
+
+/* Count operations under a label. False where a sum does not fit 64 bits. */
+bool nvtxa__gpu_count(nvtxa_gpu_work *work, uint32_t label, const nvtxa__gpu_sum *more);
+
+/* All labels are there. 0 or -1. */
+int nvtxa__gpu_work_finish(nvtxa_gpu_work *work);
+
+/* A label with a sum, for the public. */
+nvtxa_gpu_amount nvtxa__gpu_amount(const nvtxa_gpu_work *work, uint32_t label,
+                                   const nvtxa__gpu_sum *sum);
+
+#endif
