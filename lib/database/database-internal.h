@@ -58,7 +58,7 @@ bool nvtxa__schema_is_known(const char *schema_version);
 /* The SQL function through which the rows come. */
 #define NVTXA__TAKE_FUNCTION "nvtxa_take"
 
-enum { NVTXA__MOST_COLUMNS = 16 };
+enum { NVTXA__MOST_COLUMNS = 24 };
 
 /* Whether there is a table of that name. A view or a virtual table in its place is an error. */
 nvtxa_status nvtxa__database_has_table(nvtxa__database *database, const char *table, bool *ret_has,

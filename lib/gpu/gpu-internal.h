@@ -44,10 +44,11 @@ typedef struct nvtxa__gpu_thread {
   bool nested;   /* what encloses its calls are the innermost range and the ancestors of that */
 } nvtxa__gpu_thread;
 
-typedef struct nvtxa__gpu_device_name {
+/* What a number stands for. */
+typedef struct nvtxa__gpu_name {
   int64_t id;
-  uint32_t name; /* in `texts` */
-} nvtxa__gpu_device_name;
+  uint32_t text; /* in `texts` */
+} nvtxa__gpu_name;
 
 /* What only the report cuda_gpu_trace shows, by operation. A cell that the operation does not have,
  * or that is NULL, is NVTXA__NO_CELL. */
@@ -65,7 +66,7 @@ enum nvtxa__gpu_cell {
   NVTXA__CELL_CONTEXT,
   NVTXA__CELL_GREEN_CONTEXT,
   NVTXA__CELL_STREAM,
-  NVTXA__CELL_COPY_KIND, /* in `texts` */
+  NVTXA__CELL_COPY_KIND, /* an id in `copy_kinds` */
   NVTXA__CELLS
 };
 #define NVTXA__NO_CELL INT64_MIN
@@ -100,14 +101,19 @@ struct nvtxa_gpu_work {
   nvtxa__gpu_calls calls;
   nvtxa__gpu_thread *threads;
   size_t thread_count;
-  nvtxa__gpu_device_name *devices; /* by id */
+  nvtxa__gpu_name *devices; /* in no order */
   size_t device_count;
+  nvtxa__gpu_name *copy_kinds; /* with has_cells */
+  size_t copy_kind_count;
   uint64_t *untimed; /* by device: graphs without times, which are no operations here */
 };
 
 /* ---- work.c ---- */
 
 nvtxa_gpu_work *nvtxa__gpu_work_new(void); /* NULL: out of memory */
+
+/* The number of a text, as nvtxa__gpu_label_of() takes it. 0 or -1. */
+int nvtxa__gpu_text_of(nvtxa_gpu_work *work, nvtxa_text text, uint32_t *ret);
 
 /* The number of a label. Texts without data are none; invalid UTF-8 in them is replaced. 0 or -1.
  */
@@ -120,6 +126,9 @@ static inline const nvtxa__gpu_label *nvtxa__gpu_label_at(const nvtxa_gpu_work *
 
 /* Count operations under a label. False where a sum does not fit 64 bits. */
 bool nvtxa__gpu_count(nvtxa_gpu_work *work, uint32_t label, const nvtxa__gpu_sum *more);
+
+/* The error for a sum of that label. */
+nvtxa_status nvtxa__gpu_too_large(const nvtxa_gpu_work *work, uint32_t label, nvtxa_error **reterr);
 
 /* All labels are there. 0 or -1. */
 int nvtxa__gpu_work_finish(nvtxa_gpu_work *work);

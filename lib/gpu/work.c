@@ -33,6 +33,7 @@ static void work_free(nvtxa_gpu_work *work) {
   free(work->rank);
   free(work->threads);
   free(work->devices);
+  free(work->copy_kinds);
   free(work->untimed);
   free(work);
 }
@@ -53,7 +54,7 @@ void nvtxa_gpu_work_unref(nvtxa_gpu_work *work) {
 
 /* ---- labels ---- */
 
-static int text_of(nvtxa_gpu_work *work, nvtxa_text text, uint32_t *ret) {
+int nvtxa__gpu_text_of(nvtxa_gpu_work *work, nvtxa_text text, uint32_t *ret) {
   if (text.data == NULL) {
     *ret = NVTXA__NO_TEXT;
     return 0;
@@ -75,7 +76,8 @@ int nvtxa__gpu_label_of(nvtxa_gpu_work *work, nvtxa_gpu_kind kind, nvtxa_text fi
                         nvtxa_text second, uint32_t *ret) {
   nvtxa__gpu_label label = {.kind = kind};
   size_t known = work->label_keys.count;
-  if (text_of(work, first, &label.first) != 0 || text_of(work, second, &label.second) != 0 ||
+  if (nvtxa__gpu_text_of(work, first, &label.first) != 0 ||
+      nvtxa__gpu_text_of(work, second, &label.second) != 0 ||
       nvtxa__intern_add(&work->label_keys, (const char *)&label, sizeof label, ret) != 0) {
     return -1;
   }
@@ -94,6 +96,20 @@ bool nvtxa__gpu_count(nvtxa_gpu_work *work, uint32_t label, const nvtxa__gpu_sum
   return !__builtin_add_overflow(sum->instances, more->instances, &sum->instances) &&
          !__builtin_add_overflow(sum->duration_ns, more->duration_ns, &sum->duration_ns) &&
          !__builtin_add_overflow(sum->bytes, more->bytes, &sum->bytes);
+}
+
+nvtxa_status nvtxa__gpu_too_large(const nvtxa_gpu_work *work, uint32_t label,
+                                  nvtxa_error **reterr) {
+  static const char *const names[] = {"kernels", "memory transfers", "memory sets", "graphs"};
+  const nvtxa__gpu_label *what = nvtxa__gpu_label_at(work, label);
+  char quoted[NVTXA__QUOTED];
+  nvtxa_text name = what->kind == NVTXA_GPU_KERNEL ? work->texts.texts[what->first]
+                                                   : nvtxa__text(names[what->kind]);
+  return nvtxa__fail(reterr, NVTXA_ERROR_OVERFLOW,
+                     &(nvtxa__where){.hint = "A total of more than 292 years, or 8 EiB: is the "
+                                             "trace right?"},
+                     "the durations or sizes of '%s' pass 64 bits in sum",
+                     nvtxa__quote(quoted, name.data, name.length));
 }
 
 static nvtxa_text text_at(const nvtxa_gpu_work *work, uint32_t text) {

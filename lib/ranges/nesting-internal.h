@@ -75,6 +75,30 @@ int nvtxa__order_intervals(const nvtxa__intervals *intervals, uint32_t **ret_ord
 int nvtxa__find_parents(const nvtxa__intervals *intervals, const uint32_t *order, uint32_t *parent,
                         bool *nested);
 
+/* One thread's intervals, which enter in their order, and the closest that encloses something: a
+ * Fenwick tree over the ranks of the ends, latest end first. Each node holds the position of the
+ * closest parent of its part. */
+typedef struct nvtxa__closest {
+  const nvtxa__intervals *intervals;
+  const uint32_t *order; /* outer before inner */
+  size_t count;
+  size_t entered;
+  int64_t *ends;  /* sorted */
+  uint32_t *tree; /* node i, from 1, at i - 1 */
+} nvtxa__closest;
+
+/* 0 or -1; nvtxa__closest_free() is due whatever comes of it. */
+int nvtxa__closest_init(nvtxa__closest *closest, const nvtxa__intervals *intervals,
+                        const uint32_t *order, size_t count);
+void nvtxa__closest_free(nvtxa__closest *closest);
+
+/* Let the next interval enter. */
+void nvtxa__closest_enter(nvtxa__closest *closest);
+
+/* Of those that entered, the shortest that ends no earlier (of those of one length, the one that
+ * entered last), or NVTXA__NO_PARENT. */
+uint32_t nvtxa__closest_find(const nvtxa__closest *closest, int64_t end_ns);
+
 /* The open intervals of one thread, the innermost last. */
 typedef struct nvtxa__open_interval {
   int64_t end_ns;
@@ -125,6 +149,10 @@ typedef struct nvtxa__projection {
   /* What calls launched that no interval encloses. */
   nvtxa__unattributed outside; /* without the thread */
   size_t outside_call;         /* the one that started it first */
+  /* By call: the innermost interval that encloses it, or NVTXA__NO_PARENT. NULL: not wanted. */
+  uint32_t *innermost;
+  bool *simple_call_thread; /* by thread of the calls, with `innermost`: what encloses its calls are
+                               the innermost interval and the ancestors of that */
 } nvtxa__projection;
 
 /* How the intervals lie. */
@@ -139,7 +167,7 @@ typedef struct nvtxa__nesting {
  * nvtxa__projection_free() is due whatever comes of it. */
 int nvtxa__project(nvtxa__projection *projection, const nvtxa__nesting *nesting,
                    const uint32_t *lane, const nvtxa__calls *calls,
-                   const nvtxa__operations *operations);
+                   const nvtxa__operations *operations, bool want_innermost);
 void nvtxa__projection_free(nvtxa__projection *projection);
 
 #endif

@@ -123,57 +123,76 @@ out:
 
 /* ---- intervals that overlap: the shortest of those that began before and end after ---- */
 
-/* Those of one thread. */
-typedef struct sweep {
-  const nvtxa__intervals *intervals;
-  const uint32_t *order; /* outer before inner */
-  size_t count;
-  uint32_t *parent; /* by interval: what is found */
-} sweep;
-
-/* Whether the range at position `a` of the order is a closer parent than the one at `b`: it is
- * shorter or, of ranges of one length, comes later. */
-static bool closer(const sweep *s, uint32_t a, uint32_t b) {
+/* Whether the interval at position `a` of the order is a closer parent than the one at `b`: it is
+ * shorter or, of intervals of one length, comes later. */
+static bool closer(const nvtxa__closest *c, uint32_t a, uint32_t b) {
   if (b == NVTXA__NO_PARENT || a == NVTXA__NO_PARENT) {
     return b == NVTXA__NO_PARENT;
   }
-  int64_t a_ns = nvtxa__interval_duration_ns(s->intervals, s->order[a]);
-  int64_t b_ns = nvtxa__interval_duration_ns(s->intervals, s->order[b]);
+  int64_t a_ns = nvtxa__interval_duration_ns(c->intervals, c->order[a]);
+  int64_t b_ns = nvtxa__interval_duration_ns(c->intervals, c->order[b]);
   return a_ns != b_ns ? a_ns < b_ns : a > b;
 }
 
-/* A Fenwick tree over the ranks of the ends, latest end first: each node holds the position of the
- * closest parent of its part. Ranges enter in the order of their starts, so that all that are in
- * the tree began before the present one. */
-static int sweep_overlapping(const sweep *s) {
-  int64_t *ends = nvtxa__alloc(s->count, sizeof *ends);
-  uint32_t *tree = nvtxa__alloc(s->count, sizeof *tree); /* node i, from 1, at i - 1 */
-  if (ends == NULL || tree == NULL) {
-    free(ends);
-    free(tree);
+int nvtxa__closest_init(nvtxa__closest *c, const nvtxa__intervals *intervals, const uint32_t *order,
+                        size_t count) {
+  *c = (nvtxa__closest){
+      .intervals = intervals,
+      .order = order,
+      .count = count,
+      .ends = nvtxa__alloc(count + 1, sizeof *c->ends),
+      .tree = nvtxa__alloc(count + 1, sizeof *c->tree),
+  };
+  if (c->ends == NULL || c->tree == NULL) {
     return -1;
   }
-  for (size_t i = 0; i < s->count; i++) {
-    ends[i] = nvtxa__interval_end_ns(s->intervals, s->order[i]);
-    tree[i] = NVTXA__NO_PARENT;
+  for (size_t i = 0; i < count; i++) {
+    c->ends[i] = nvtxa__interval_end_ns(intervals, order[i]);
+    c->tree[i] = NVTXA__NO_PARENT;
   }
-  qsort(ends, s->count, sizeof *ends, nvtxa__compare_int64);
-  for (size_t i = 0; i < s->count; i++) {
-    uint32_t item = s->order[i];
-    size_t rank =
-        s->count - nvtxa__count_below(ends, s->count, nvtxa__interval_end_ns(s->intervals, item));
-    uint32_t found = NVTXA__NO_PARENT;
-    for (size_t node = rank; node > 0; node -= node & (~node + 1)) {
-      found = closer(s, tree[node - 1], found) ? tree[node - 1] : found;
-    }
-    s->parent[item] = found == NVTXA__NO_PARENT ? NVTXA__NO_PARENT : s->order[found];
-    for (size_t node = rank; node <= s->count; node += node & (~node + 1)) {
-      tree[node - 1] = closer(s, (uint32_t)i, tree[node - 1]) ? (uint32_t)i : tree[node - 1];
-    }
-  }
-  free(ends);
-  free(tree);
+  qsort(c->ends, count, sizeof *c->ends, nvtxa__compare_int64);
   return 0;
+}
+
+void nvtxa__closest_free(nvtxa__closest *c) {
+  free(c->ends);
+  free(c->tree);
+}
+
+/* How many end no earlier: those of the tree up to this node. */
+static size_t rank_of(const nvtxa__closest *c, int64_t end_ns) {
+  return c->count - nvtxa__count_below(c->ends, c->count, end_ns);
+}
+
+void nvtxa__closest_enter(nvtxa__closest *c) {
+  uint32_t position = (uint32_t)c->entered++;
+  size_t rank = rank_of(c, nvtxa__interval_end_ns(c->intervals, c->order[position]));
+  for (size_t node = rank; node <= c->count; node += node & (~node + 1)) {
+    if (closer(c, position, c->tree[node - 1])) {
+      c->tree[node - 1] = position;
+    }
+  }
+}
+
+uint32_t nvtxa__closest_find(const nvtxa__closest *c, int64_t end_ns) {
+  uint32_t found = NVTXA__NO_PARENT;
+  for (size_t node = rank_of(c, end_ns); node > 0; node -= node & (~node + 1)) {
+    found = closer(c, c->tree[node - 1], found) ? c->tree[node - 1] : found;
+  }
+  return found == NVTXA__NO_PARENT ? NVTXA__NO_PARENT : c->order[found];
+}
+
+/* The parents of one thread's intervals. */
+static int sweep_overlapping(const nvtxa__intervals *intervals, const uint32_t *order, size_t count,
+                             uint32_t *parent) {
+  nvtxa__closest c;
+  int result = nvtxa__closest_init(&c, intervals, order, count);
+  for (size_t i = 0; i < count && result == 0; i++) {
+    parent[order[i]] = nvtxa__closest_find(&c, nvtxa__interval_end_ns(intervals, order[i]));
+    nvtxa__closest_enter(&c);
+  }
+  nvtxa__closest_free(&c);
+  return result;
 }
 
 /* ---- all threads ---- */
@@ -199,8 +218,10 @@ int nvtxa__find_parents(const nvtxa__intervals *intervals, const uint32_t *order
                                         intervals->thread_count, wanted);
   for (size_t t = 0; t < intervals->thread_count && result == 0 && overlapping > 0; t++) {
     size_t first = shares.first[t];
-    sweep thread = {intervals, shares.items + first, shares.first[t + 1] - first, parent};
-    result = wanted[t] ? sweep_overlapping(&thread) : 0;
+    if (wanted[t]) {
+      result =
+          sweep_overlapping(intervals, shares.items + first, shares.first[t + 1] - first, parent);
+    }
   }
   nvtxa__shares_free(&shares);
   free(wanted);

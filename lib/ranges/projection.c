@@ -42,6 +42,8 @@ void nvtxa__projection_free(nvtxa__projection *projection) {
   free(projection->first);
   free(projection->last);
   free(projection->count);
+  free(projection->innermost);
+  free(projection->simple_call_thread);
   *projection = (nvtxa__projection){0};
 }
 
@@ -184,6 +186,9 @@ static int take_call(work *job, const nvtxa__stack *stacks, uint32_t call) {
     return add_outside(job, call);
   }
   add_to_interval(job, interval, sum_of_call(job, call));
+  if (job->projection->innermost != NULL) {
+    job->projection->innermost[call] = interval;
+  }
   return 0;
 }
 
@@ -312,6 +317,24 @@ static int add_all_outside(work *job, const share *lane) {
   return 0;
 }
 
+/* Which interval each call belongs to. */
+static int find_innermost(const work *job, const share *lane) {
+  const nvtxa__intervals *intervals = &job->nesting->intervals;
+  nvtxa__closest closest;
+  int result = nvtxa__closest_init(&closest, intervals, lane->intervals, lane->interval_count);
+  for (size_t i = 0; i < lane->call_count && result == 0; i++) {
+    uint32_t call = lane->calls[i];
+    while (closest.entered < lane->interval_count &&
+           nvtxa__interval_start_ns(intervals, lane->intervals[closest.entered]) <=
+               call_start_ns(job, call)) {
+      nvtxa__closest_enter(&closest);
+    }
+    job->projection->innermost[call] = nvtxa__closest_find(&closest, call_end_ns(job, call));
+  }
+  nvtxa__closest_free(&closest);
+  return result;
+}
+
 static int project_any(work *job, const share *lane, uint32_t *best) {
   const nvtxa__intervals *intervals = &job->nesting->intervals;
   int result = -1;
@@ -373,6 +396,9 @@ static int project_others(work *job, const bool *wanted_lane, const bool *wanted
           .call_count = called.first[c + 1] - called.first[c],
       };
       result = project_any(job, &lane, best);
+      if (result == 0 && job->projection->innermost != NULL) {
+        result = find_innermost(job, &lane);
+      }
     }
   }
 out:
@@ -428,6 +454,9 @@ static int project_all(work *job) {
       nvtxa__order_make(&job->call_order, job->calls->count, &job->calls->start_ns, compare_numbers,
                         NULL) == 0) {
     bool others = tell_apart(job, wanted_lane, wanted_call);
+    for (size_t c = 0; c < job->calls->thread_count && job->projection->innermost != NULL; c++) {
+      job->projection->simple_call_thread[c] = !wanted_call[c];
+    }
     result = sweep(job);
     hand_up(job);
     if (result == 0 && others) {
@@ -443,7 +472,7 @@ static int project_all(work *job) {
 
 int nvtxa__project(nvtxa__projection *projection, const nvtxa__nesting *nesting,
                    const uint32_t *lane, const nvtxa__calls *calls,
-                   const nvtxa__operations *operations) {
+                   const nvtxa__operations *operations, bool want_innermost) {
   size_t count = nesting->intervals.count;
   work job = {
       .nesting = nesting,
@@ -458,9 +487,19 @@ int nvtxa__project(nvtxa__projection *projection, const nvtxa__nesting *nesting,
       .last = nvtxa__alloc(count + 1, sizeof *projection->last),
       .count = nvtxa__alloc_zero(count + 1, sizeof *projection->count),
   };
-  if (projection->first != NULL && projection->last != NULL && projection->count != NULL) {
+  if (want_innermost) {
+    projection->innermost = nvtxa__alloc(calls->count + 1, sizeof *projection->innermost);
+    projection->simple_call_thread =
+        nvtxa__alloc_zero(calls->thread_count + 1, sizeof *projection->simple_call_thread);
+  }
+  if (projection->first != NULL && projection->last != NULL && projection->count != NULL &&
+      (!want_innermost ||
+       (projection->innermost != NULL && projection->simple_call_thread != NULL))) {
     memset(projection->first, 0xFF, (count + 1) * sizeof *projection->first); /* NVTXA__NO_ITEM */
     memset(projection->last, 0xFF, (count + 1) * sizeof *projection->last);
+    if (want_innermost) { /* NVTXA__NO_PARENT */
+      memset(projection->innermost, 0xFF, (calls->count + 1) * sizeof *projection->innermost);
+    }
     result = project_all(&job);
   }
   free(job.outside);

@@ -81,6 +81,7 @@ struct nvtxa_ranges {
   nvtxa__table keys;
 
   nvtxa__unattributed unattributed;
+  nvtxa_gpu_work *work; /* or NULL */
   nvtxa__warnings warnings;
 };
 

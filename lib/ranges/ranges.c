@@ -44,6 +44,7 @@ void nvtxa__ranges_free(nvtxa_ranges *ranges) {
   free(ranges->row_of_id);
   nvtxa__intern_free(&ranges->names);
   nvtxa__intern_free(&ranges->styles);
+  nvtxa_gpu_work_unref(ranges->work);
   nvtxa__warnings_free(&ranges->warnings);
   free(ranges);
 }
@@ -344,6 +345,10 @@ nvtxa_status nvtxa_ranges_get(const nvtxa_ranges *ranges, size_t index, nvtxa_ra
     range.gpu_operation_count = nvtxa__packed_get(&ranges->gpu_operation_count, index);
   }
   return nvtxa__result_copy(ret_range, &range, sizeof range);
+}
+
+const nvtxa_gpu_work *nvtxa_ranges_gpu_work(const nvtxa_ranges *ranges) {
+  return ranges->work;
 }
 
 int64_t nvtxa_ranges_unattributed_operations(const nvtxa_ranges *ranges) {

@@ -56,11 +56,8 @@ typedef struct reading {
   uint32_t last_domain;
   nvtxa__intern sources; /* a name_source, then the bytes of `text` */
   nvtxa__buffer source;  /* the one in hand */
-  nvtxa__arena arena;    /* texts of the domains and of StringIds */
-  /* The strings that names refer to, sorted by id. */
-  int64_t *string_ids;
-  nvtxa_text *strings; /* no text: not (yet) found */
-  size_t string_count;
+  nvtxa__arena arena;    /* texts of the domains */
+  nvtxa__strings strings;
 } reading;
 
 /* ---- rows ---- */
@@ -239,75 +236,24 @@ static name_source source_of(const reading *r, size_t name) {
   return source;
 }
 
-/* The text of a string id; no text where it is not known. */
-static nvtxa_text string_of(const reading *r, int64_t id) {
-  const int64_t *found = r->string_count == 0 ? NULL
-                                              : bsearch(&id, r->string_ids, r->string_count,
-                                                        sizeof id, nvtxa__compare_int64);
-  return found == NULL ? (nvtxa_text){NULL, 0} : r->strings[found - r->string_ids];
-}
-
-/* Which strings are needed, sorted, each once. */
-static int collect_ids(reading *r) {
-  size_t most = r->sources.count + r->domain_keys.count;
-  r->string_ids = nvtxa__alloc(most + 1, sizeof *r->string_ids);
-  r->strings = nvtxa__alloc_zero(most + 1, sizeof *r->strings);
-  if (r->string_ids == NULL || r->strings == NULL) {
-    return -1;
-  }
+/* The strings that are needed. */
+static nvtxa_status read_strings(reading *r, nvtxa__database *database, nvtxa_error **reterr) {
   size_t count = 0;
+  int64_t *ids = nvtxa__alloc(r->sources.count + r->domain_keys.count + 1, sizeof *ids);
+  if (ids == NULL) {
+    return nvtxa__out_of_memory(reterr);
+  }
   for (size_t i = 0; i < r->sources.count; i++) {
     name_source source = source_of(r, i);
-    r->string_ids[count] = source.id;
+    ids[count] = source.id;
     count += source.has_id;
   }
   for (size_t i = 0; i < r->domain_keys.count; i++) {
-    r->string_ids[count] = r->domains[i].id;
+    ids[count] = r->domains[i].id;
     count += r->domains[i].has_id;
   }
-  qsort(r->string_ids, count, sizeof *r->string_ids, nvtxa__compare_int64);
-  for (size_t i = 0; i < count; i++) {
-    if (i == 0 || r->string_ids[i] != r->string_ids[r->string_count - 1]) {
-      r->string_ids[r->string_count++] = r->string_ids[i];
-    }
-  }
-  return 0;
-}
-
-static bool take_string(void *user, nvtxa__row *row) {
-  reading *r = user;
-  int64_t id;
-  if (!nvtxa__row_integer(row, 0, &id)) {
-    return false;
-  }
-  const int64_t *found =
-      bsearch(&id, r->string_ids, r->string_count, sizeof id, nvtxa__compare_int64);
-  if (found == NULL) {
-    return true;
-  }
-  nvtxa_text text = nvtxa__row_text(row, 1);
-  if (text.data == NULL) {
-    return true;
-  }
-  char *copy = nvtxa__arena_copy(&r->arena, text.data, text.length);
-  r->strings[found - r->string_ids] = (nvtxa_text){copy, text.length};
-  return copy != NULL || nvtxa__row_out_of_memory(row);
-}
-
-static nvtxa_status read_strings(reading *r, nvtxa__database *database, nvtxa_error **reterr) {
-  static const nvtxa__column string_columns[] = {{"id", false}, {"value", false}};
-  bool has;
-  if (collect_ids(r) != 0) {
-    return nvtxa__out_of_memory(reterr);
-  }
-  if (r->string_count == 0) {
-    return NVTXA_OK;
-  }
-  nvtxa_status status = nvtxa__database_has_table(database, "StringIds", &has, reterr);
-  return status != NVTXA_OK || !has
-             ? status
-             : nvtxa__database_scan(database, "StringIds", string_columns,
-                                    NVTXA__COUNT(string_columns), take_string, r, reterr);
+  nvtxa__strings_begin(&r->strings, ids, count);
+  return nvtxa__strings_read(&r->strings, database, "StringIds", "value", reterr);
 }
 
 /* ---- names ---- */
@@ -320,10 +266,10 @@ static int put_together(reading *r, size_t name, nvtxa__buffer *whole) {
   nvtxa_text text = {bytes.data + sizeof source, bytes.length - sizeof source};
   nvtxa_text prefix = owner->text;
   if (owner->named && prefix.data == NULL && owner->has_id) {
-    prefix = string_of(r, owner->id);
+    prefix = nvtxa__strings_find(&r->strings, owner->id);
   }
   if (source.has_id) {
-    nvtxa_text known = string_of(r, source.id);
+    nvtxa_text known = nvtxa__strings_find(&r->strings, source.id);
     r->events->name_flags[name] = known.data == NULL ? NVTXA__NAME_MISSING : 0;
     source.has_text = source.has_text || known.data != NULL;
     text = known.data == NULL ? text : known;
@@ -378,7 +324,7 @@ static int make_names(reading *r) {
 
 /* ---- the table ---- */
 
-nvtxa_status nvtxa__events_read(nvtxa__events *events, nvtxa__database *database,
+nvtxa_status nvtxa__events_read(nvtxa__events *events, nvtxa__database *database, bool needed,
                                 nvtxa_error **reterr) {
   reading r = {.events = events};
   bool has;
@@ -391,14 +337,14 @@ nvtxa_status nvtxa__events_read(nvtxa__events *events, nvtxa__database *database
     return nvtxa__out_of_memory(reterr);
   }
   nvtxa_status status = nvtxa__database_has_table(database, "NVTX_EVENTS", &has, reterr);
-  if (status == NVTXA_OK && !has) {
+  if (status == NVTXA_OK && !has && needed) {
     status = nvtxa__fail(reterr, NVTXA_ERROR_SQLITE_TABLE,
                          &(nvtxa__where){.file = database->path,
                                          .hint = "Profile with `nsys profile --trace=nvtx` (and "
                                                  "cuda), and see that the program makes ranges."},
                          "no NVTX data in this export: it has no table NVTX_EVENTS");
   }
-  if (status == NVTXA_OK) {
+  if (status == NVTXA_OK && has) {
     status = nvtxa__database_scan(database, "NVTX_EVENTS", columns, NVTXA__COUNT(columns), take, &r,
                                   reterr);
   }
@@ -412,8 +358,7 @@ nvtxa_status nvtxa__events_read(nvtxa__events *events, nvtxa__database *database
   nvtxa__intern_free(&r.sources);
   nvtxa__buffer_free(&r.source);
   nvtxa__arena_free(&r.arena);
+  nvtxa__strings_free(&r.strings);
   free(r.domains);
-  free(r.string_ids);
-  free(r.strings);
   return status;
 }

@@ -1,23 +1,15 @@
 /*
- * The CUDA API calls that launched GPU operations: CUPTI_ACTIVITY_KIND_RUNTIME joined to kernels,
- * copies and fills by correlation id and process. Two processes may use the same correlation ids.
- * Calls that launched nothing are not kept, and neither are operations one by one.
+ * The CUDA API calls that launched GPU operations: CUPTI_ACTIVITY_KIND_RUNTIME joined to the
+ * operations by correlation id and process. Two processes may use the same correlation ids. Calls
+ * that launched nothing are not kept; what one call launched is one operation here, from the first
+ * start to the last end.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "sqlite-internal.h"
 
-static const char *const operation_tables[] = {
-    "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET"};
 static const char call_table[] = "CUPTI_ACTIVITY_KIND_RUNTIME";
-
-enum operation_column { OP_START, OP_END, OP_CORRELATION, OP_PROCESS };
-static const nvtxa__column operation_columns[] = {
-    [OP_START] = {"start", false},
-    [OP_END] = {"end", false},
-    [OP_CORRELATION] = {"correlationId", false},
-    [OP_PROCESS] = {"globalPid", false},
-};
 
 enum call_column { CALL_START, CALL_END, CALL_CORRELATION, CALL_THREAD };
 static const nvtxa__column call_columns[] = {
@@ -27,88 +19,26 @@ static const nvtxa__column call_columns[] = {
     [CALL_THREAD] = {"globalTid", false},
 };
 
-/* What an operation is found by. */
-typedef struct key {
-  int64_t correlation;
-  int64_t process;
-} key;
-
-typedef struct keyed {
-  size_t count;
-  nvtxa__packed correlation;
-  nvtxa__packed process; /* in `processes` of the reading */
-  nvtxa__packed start_ns;
-  nvtxa__packed duration_ns;
-} keyed;
-
 typedef struct reading {
   nvtxa__launches *launches;
-  keyed operations; /* one by one, as their rows stand; then one for each key, sorted by it */
-  nvtxa__numbering processes;
-  size_t near; /* where the last key was found: calls and operations go in step */
+  nvtxa__operation_rows rows; /* those with a key: as they stand, then one for each key, sorted */
+  size_t near;                /* where the last key was found: calls and operations go in step */
 } reading;
 
-static int compare_keys(key a, key b) {
+static int compare_keys(nvtxa__key a, nvtxa__key b) {
   return a.correlation != b.correlation ? (a.correlation > b.correlation ? 1 : -1)
                                         : (a.process > b.process) - (a.process < b.process);
 }
 
-static key key_of(const keyed *k, size_t i) {
-  return (key){nvtxa__packed_get(&k->correlation, i), nvtxa__packed_get(&k->process, i)};
+static nvtxa__key key_of(const nvtxa__keyed *k, size_t i) {
+  return (nvtxa__key){nvtxa__packed_get(&k->correlation, i), nvtxa__packed_get(&k->process, i)};
 }
 
 /* ---- operations ---- */
 
-static bool take_operation(void *user, nvtxa__row *row) {
-  reading *r = user;
-  keyed *operations = &r->operations;
-  int64_t correlation;
-  int64_t process;
-  bool has_correlation;
-  bool has_process;
-  int64_t start_ns;
-  int64_t end_ns;
-  uint32_t number;
-  if (!nvtxa__row_time(row, OP_START, &start_ns) || !nvtxa__row_time(row, OP_END, &end_ns) ||
-      !nvtxa__row_integer_or_null(row, OP_CORRELATION, &has_correlation, &correlation) ||
-      !nvtxa__row_integer_or_null(row, OP_PROCESS, &has_process, &process)) {
-    return false;
-  }
-  if (end_ns < start_ns) {
-    return nvtxa__row_refuse(row, OP_END, "is before the operation's start");
-  }
-  if (!has_correlation || !has_process) {
-    return true; /* no call can have launched it */
-  }
-  if (operations->count == NVTXA__MAX_ROWS) {
-    return nvtxa__row_limit(row, NVTXA__MAX_ROWS);
-  }
-  int result = nvtxa__number(&r->processes, process, &number);
-  result |= result == 0 ? nvtxa__packed_add(&operations->process, number) : 0;
-  result |= nvtxa__packed_add(&operations->correlation, correlation);
-  result |= nvtxa__packed_add(&operations->start_ns, start_ns);
-  result |= nvtxa__packed_add(&operations->duration_ns, end_ns - start_ns);
-  operations->count++;
-  return result == 0 || nvtxa__row_out_of_memory(row);
-}
-
-static int keyed_finish(keyed *k) {
-  int result = nvtxa__packed_finish(&k->correlation);
-  result |= nvtxa__packed_finish(&k->process);
-  result |= nvtxa__packed_finish(&k->start_ns);
-  return result | nvtxa__packed_finish(&k->duration_ns);
-}
-
-static void keyed_free(keyed *k) {
-  nvtxa__packed_free(&k->correlation);
-  nvtxa__packed_free(&k->process);
-  nvtxa__packed_free(&k->start_ns);
-  nvtxa__packed_free(&k->duration_ns);
-}
-
 /* Of operations with one correlation id: by process, then as they stand. */
 static int compare_processes(const void *a, const void *b, void *user) {
-  const keyed *k = user;
+  const nvtxa__keyed *k = user;
   uint32_t x = *(const uint32_t *)a;
   uint32_t y = *(const uint32_t *)b;
   int order = compare_keys(key_of(k, x), key_of(k, y));
@@ -116,7 +46,7 @@ static int compare_processes(const void *a, const void *b, void *user) {
 }
 
 /* Whether each operation has its key alone, and keys ascend. */
-static bool are_distinct(const keyed *k) {
+static bool are_distinct(const nvtxa__keyed *k) {
   for (size_t i = 1; i < k->count; i++) {
     if (compare_keys(key_of(k, i - 1), key_of(k, i)) >= 0) {
       return false;
@@ -125,12 +55,14 @@ static bool are_distinct(const keyed *k) {
   return true;
 }
 
-/* One operation for each key: from the first start to the last end. */
-static int merge(const keyed *from, const uint32_t *order, keyed *to) {
+/* One operation for each key: from the first start to the last end. `merged` gets by operation
+ * which it became. */
+static int merge(const nvtxa__keyed *from, const uint32_t *order, nvtxa__keyed *to,
+                 uint32_t *merged) {
   int result = 0;
   for (size_t i = 0, next; i < from->count && result == 0; i = next) {
     uint32_t item = nvtxa__ordered(order, i);
-    key own = key_of(from, item);
+    nvtxa__key own = key_of(from, item);
     int64_t start_ns = INT64_MAX;
     int64_t end_ns = INT64_MIN;
     for (next = i; next < from->count; next++) {
@@ -142,6 +74,7 @@ static int merge(const keyed *from, const uint32_t *order, keyed *to) {
       int64_t ended_ns = begun_ns + nvtxa__packed_get(&from->duration_ns, item);
       start_ns = begun_ns < start_ns ? begun_ns : start_ns;
       end_ns = ended_ns > end_ns ? ended_ns : end_ns;
+      merged[item] = (uint32_t)to->count;
     }
     result = nvtxa__packed_add(&to->correlation, own.correlation);
     result |= nvtxa__packed_add(&to->process, own.process);
@@ -149,38 +82,37 @@ static int merge(const keyed *from, const uint32_t *order, keyed *to) {
     result |= nvtxa__packed_add(&to->duration_ns, end_ns - start_ns);
     to->count++;
   }
-  return result | keyed_finish(to);
+  return result | nvtxa__keyed_finish(to);
 }
 
-static int sort_operations(keyed *operations) {
-  keyed merged = {.count = 0};
-  uint32_t *order;
-  if (keyed_finish(operations) != 0) {
-    return -1;
-  }
-  if (are_distinct(operations)) {
+static int sort_operations(nvtxa__keyed *keyed, uint32_t **ret_merged) {
+  nvtxa__keyed merged = {.count = 0};
+  uint32_t *order = NULL;
+  if (are_distinct(keyed)) {
     return 0;
   }
-  int result = nvtxa__order_make(&order, operations->count, &operations->correlation,
-                                 compare_processes, operations);
+  *ret_merged = nvtxa__alloc(keyed->count, sizeof **ret_merged);
+  int result = *ret_merged == NULL ? -1
+                                   : nvtxa__order_make(&order, keyed->count, &keyed->correlation,
+                                                       compare_processes, keyed);
   if (result == 0) {
-    result = merge(operations, order, &merged);
+    result = merge(keyed, order, &merged, *ret_merged);
   }
   free(order);
-  keyed_free(operations);
-  *operations = merged;
+  nvtxa__keyed_free(keyed);
+  *keyed = merged;
   return result;
 }
 
 /* ---- calls ---- */
 
 static bool is_below(const void *operations, size_t operation, const void *wanted) {
-  return compare_keys(key_of(operations, operation), *(const key *)wanted) < 0;
+  return compare_keys(key_of(operations, operation), *(const nvtxa__key *)wanted) < 0;
 }
 
 /* The operation with a key, or NVTXA__NO_ITEM. */
-static uint32_t find(reading *r, key wanted) {
-  const keyed *operations = &r->operations;
+static uint32_t find(reading *r, nvtxa__key wanted) {
+  const nvtxa__keyed *operations = &r->rows.keyed;
   r->near = nvtxa__search(operations->count, r->near, is_below, operations, &wanted);
   return r->near < operations->count && compare_keys(key_of(operations, r->near), wanted) == 0
              ? (uint32_t)r->near
@@ -193,7 +125,7 @@ static bool take_call(void *user, nvtxa__row *row) {
   nvtxa__calls *calls = &launches->calls;
   bool has_correlation;
   bool has_thread;
-  key wanted;
+  nvtxa__key wanted;
   int64_t global_tid = 0;
   int64_t start_ns;
   int64_t end_ns;
@@ -205,7 +137,7 @@ static bool take_call(void *user, nvtxa__row *row) {
   if (!has_correlation || !has_thread) {
     return true;
   }
-  uint32_t process = nvtxa__number_of(&r->processes, NVTXA__GLOBAL_PID(global_tid));
+  uint32_t process = nvtxa__number_of(&r->rows.processes, NVTXA__GLOBAL_PID(global_tid));
   wanted.process = process;
   uint32_t operation = process == NVTXA__NO_ITEM ? NVTXA__NO_ITEM : find(r, wanted);
   if (operation == NVTXA__NO_ITEM) {
@@ -235,68 +167,98 @@ static int finish_calls(nvtxa__calls *calls) {
   return result | nvtxa__packed_finish(&calls->operation);
 }
 
-/* ---- the tables ---- */
-
-static nvtxa_status read_operations(reading *r, nvtxa__database *database, const char *table,
-                                    nvtxa_error **reterr) {
-  bool has;
-  nvtxa_status status = nvtxa__database_has_table(database, table, &has, reterr);
-  if (status != NVTXA_OK || !has) {
-    return status;
+/* Of the calls that launched an operation, the one that began first; of those that began together,
+ * the first in the export. */
+static int find_first_calls(nvtxa__launches *launches) {
+  const nvtxa__calls *calls = &launches->calls;
+  uint32_t *first = nvtxa__alloc(launches->operations.count + 1, sizeof *first);
+  if (first == NULL) {
+    return -1;
   }
-  return nvtxa__database_scan(database, table, operation_columns, NVTXA__COUNT(operation_columns),
-                              take_operation, r, reterr);
+  memset(first, 0xFF, (launches->operations.count + 1) * sizeof *first); /* NVTXA__NO_CALL */
+  for (size_t call = 0; call < calls->count; call++) {
+    size_t operation = (size_t)nvtxa__packed_get(&calls->operation, call);
+    if (first[operation] == NVTXA__NO_CALL ||
+        nvtxa__packed_get(&calls->start_ns, call) <
+            nvtxa__packed_get(&calls->start_ns, first[operation])) {
+      first[operation] = (uint32_t)call;
+    }
+  }
+  launches->first_call = first;
+  return 0;
 }
 
+/* ---- the tables ---- */
+
 static nvtxa_status read_calls(reading *r, nvtxa__database *database, nvtxa_error **reterr) {
-  bool has;
+  nvtxa__calls *calls = &r->launches->calls;
+  nvtxa__packed *const columns[] = {&calls->thread, &calls->start_ns, &calls->duration_ns,
+                                    &calls->operation};
+  bool has = false;
   nvtxa_status status = nvtxa__database_has_table(database, call_table, &has, reterr);
-  if (status != NVTXA_OK || !has) {
+  if (status == NVTXA_OK && nvtxa__packed_together(columns, NVTXA__COUNT(columns)) != 0) {
+    status = nvtxa__out_of_memory(reterr);
+  }
+  if (status == NVTXA_OK && has && r->rows.keyed.count > 0) {
+    status = nvtxa__database_scan(database, call_table, call_columns, NVTXA__COUNT(call_columns),
+                                  take_call, r, reterr);
+  }
+  return status == NVTXA_OK && finish_calls(calls) != 0 ? nvtxa__out_of_memory(reterr) : status;
+}
+
+static nvtxa_status read_operations(reading *r, nvtxa__database *database, nvtxa_error **reterr) {
+  nvtxa__operations *operations = &r->launches->operations;
+  nvtxa__keyed *keyed = &r->rows.keyed;
+  nvtxa_status status = nvtxa__operations_read(&r->rows, database, reterr);
+  if (status != NVTXA_OK) {
     return status;
   }
-  return nvtxa__database_scan(database, call_table, call_columns, NVTXA__COUNT(call_columns),
-                              take_call, r, reterr);
+  if (sort_operations(keyed, &r->launches->merged) != 0) {
+    return nvtxa__out_of_memory(reterr);
+  }
+  operations->calls = nvtxa__alloc_zero(keyed->count + 1, 1);
+  return operations->calls == NULL ? nvtxa__out_of_memory(reterr) : NVTXA_OK;
+}
+
+/* What was read goes where it is needed. */
+static void hand_over(reading *r) {
+  nvtxa__operations *operations = &r->launches->operations;
+  nvtxa__keyed *keyed = &r->rows.keyed;
+  operations->count = keyed->count;
+  operations->start_ns = keyed->start_ns;
+  operations->duration_ns = keyed->duration_ns;
+  keyed->start_ns = (nvtxa__packed){0};
+  keyed->duration_ns = (nvtxa__packed){0};
+  r->launches->items = r->rows.items;
+  r->rows.items = (nvtxa__items){0};
+}
+
+/* With detail: what is still to be looked up. */
+static nvtxa_status begin_work(nvtxa__launches *launches, nvtxa__database *database,
+                               nvtxa_error **reterr) {
+  launches->work = nvtxa__gpu_work_new();
+  if (launches->work == NULL || find_first_calls(launches) != 0) {
+    return nvtxa__out_of_memory(reterr);
+  }
+  launches->work->has_cells = launches->detail == NVTXA_GPU_DETAIL_TRACE;
+  return nvtxa__operations_name(&launches->items, launches->work->has_cells, database,
+                                launches->work, &launches->labels, reterr);
 }
 
 nvtxa_status nvtxa__launches_read(nvtxa__launches *launches, nvtxa__database *database,
                                   nvtxa_error **reterr) {
-  reading r = {.launches = launches};
-  nvtxa__operations *operations = &launches->operations;
-  nvtxa__calls *calls = &launches->calls;
-  nvtxa__packed *const keys[] = {&r.operations.correlation, &r.operations.process};
-  nvtxa__packed *const times[] = {&r.operations.start_ns, &r.operations.duration_ns};
-  nvtxa__packed *const of_calls[] = {&calls->thread, &calls->start_ns, &calls->duration_ns,
-                                     &calls->operation};
-  nvtxa_status status = NVTXA_OK;
-  if (nvtxa__packed_together(keys, NVTXA__COUNT(keys)) != 0 ||
-      nvtxa__packed_together(times, NVTXA__COUNT(times)) != 0 ||
-      nvtxa__packed_together(of_calls, NVTXA__COUNT(of_calls)) != 0) {
-    status = nvtxa__out_of_memory(reterr);
-  }
-  for (size_t i = 0; i < NVTXA__COUNT(operation_tables) && status == NVTXA_OK; i++) {
-    status = read_operations(&r, database, operation_tables[i], reterr);
-  }
+  reading r = {.launches = launches, .rows = {.detail = launches->detail}};
+  nvtxa_status status = read_operations(&r, database, reterr);
   if (status == NVTXA_OK) {
-    operations->calls =
-        sort_operations(&r.operations) == 0 ? nvtxa__alloc_zero(r.operations.count + 1, 1) : NULL;
-    status = operations->calls != NULL ? NVTXA_OK : nvtxa__out_of_memory(reterr);
-  }
-  if (status == NVTXA_OK && r.operations.count > 0) {
     status = read_calls(&r, database, reterr);
   }
-  if (status == NVTXA_OK && finish_calls(&launches->calls) != 0) {
-    status = nvtxa__out_of_memory(reterr);
-  }
   if (status == NVTXA_OK) {
-    operations->count = r.operations.count;
-    operations->start_ns = r.operations.start_ns;
-    operations->duration_ns = r.operations.duration_ns;
-    r.operations.start_ns = (nvtxa__packed){0};
-    r.operations.duration_ns = (nvtxa__packed){0};
+    hand_over(&r);
   }
-  keyed_free(&r.operations);
-  nvtxa__numbering_free(&r.processes);
-  return status;
+  nvtxa__operation_rows_free(&r.rows);
+  return status == NVTXA_OK && launches->detail != NVTXA_GPU_DETAIL_NONE
+             ? begin_work(launches, database, reterr)
+             : status;
 }
 
 void nvtxa__launches_free(nvtxa__launches *launches) {
@@ -305,5 +267,10 @@ void nvtxa__launches_free(nvtxa__launches *launches) {
   free(launches->operations.calls);
   nvtxa__calls_free(&launches->calls);
   nvtxa__numbering_free(&launches->threads);
+  nvtxa__items_free(&launches->items);
+  free(launches->merged);
+  free(launches->first_call);
+  free(launches->labels);
+  nvtxa_gpu_work_unref(launches->work);
   *launches = (nvtxa__launches){0};
 }

@@ -23,6 +23,7 @@ typedef struct reading {
   nvtxa__launches launches;
   nvtxa_status launches_status;
   nvtxa_error *launches_error;
+  uint32_t *lane; /* by thread of the launches: that of the events, or NVTXA__NO_ITEM */
   /* By event. */
   nvtxa__nesting nesting;
   nvtxa__projection projection;
@@ -52,7 +53,8 @@ static nvtxa_status read_events(reading *r, nvtxa_error **reterr) {
     status = nvtxa__database_versions(&database, &r->versions, reterr);
   }
   if (status == NVTXA_OK) {
-    status = nvtxa__events_read(&r->events, &database, reterr);
+    bool needed = r->want_host || r->launches.detail == NVTXA_GPU_DETAIL_NONE;
+    status = nvtxa__events_read(&r->events, &database, needed, reterr);
   }
   if (status == NVTXA_OK) {
     status = nvtxa__database_check_unchanged(&database, reterr);
@@ -99,9 +101,9 @@ static int project(reading *r) {
   for (size_t t = 0; t < launches->threads.count; t++) {
     lane[t] = nvtxa__number_of(threads, launches->threads.ids[t]);
   }
-  int result =
-      nvtxa__project(&r->projection, &r->nesting, lane, &launches->calls, &launches->operations);
-  free(lane);
+  r->lane = lane;
+  int result = nvtxa__project(&r->projection, &r->nesting, lane, &launches->calls,
+                              &launches->operations, r->launches.detail != NVTXA_GPU_DETAIL_NONE);
   if (result == 0 && r->projection.outside.operations > 0) {
     size_t thread = (size_t)nvtxa__packed_get(&launches->calls.thread, r->projection.outside_call);
     int64_t global_tid = launches->threads.ids[thread];
@@ -265,19 +267,24 @@ static int fill_projection(const reading *r, nvtxa_ranges *gpu, const uint32_t *
          nvtxa__packed_finish(&gpu->gpu_operation_count);
 }
 
-/* What encloses a projected range encloses its calls, and is projected as well. */
-static int fill_parents(const reading *r, nvtxa_ranges *gpu, const uint32_t *rows) {
+/* The rows of the events. */
+static uint32_t *find_rows(const reading *r, const uint32_t *rows, size_t count) {
   uint32_t *row_of = nvtxa__alloc(r->events.count + 1, sizeof *row_of);
-  int result = row_of == NULL ? -1 : 0;
-  for (size_t row = 0; row < gpu->count && result == 0; row++) {
+  for (size_t row = 0; row < count && row_of != NULL; row++) {
     row_of[rows[row]] = (uint32_t)row;
   }
+  return row_of;
+}
+
+/* What encloses a projected range encloses its calls, and is projected as well. */
+static int fill_parents(const reading *r, nvtxa_ranges *gpu, const uint32_t *rows,
+                        const uint32_t *row_of) {
+  int result = 0;
   for (size_t row = 0; row < gpu->count && result == 0; row++) {
     uint32_t parent = nvtxa__parent(&r->nesting.above, rows[row]);
     parent = parent == NVTXA__NO_PARENT ? NVTXA__NO_PARENT : row_of[parent];
     result = nvtxa__packed_add(&gpu->above, nvtxa__above(row, parent));
   }
-  free(row_of);
   return result | nvtxa__packed_finish(&gpu->above);
 }
 
@@ -312,37 +319,43 @@ static int fill_times(reading *r, nvtxa_ranges *gpu, naming *n, const uint32_t *
 }
 
 /* Of each row that has been projected; what was needed for that alone goes when it was used. */
-static int fill_gpu(reading *r, nvtxa_ranges *gpu, naming *n) {
+static nvtxa_status fill_gpu(reading *r, nvtxa_ranges *gpu, naming *n, nvtxa_error **reterr) {
   uint32_t *rows;
+  uint32_t *row_of = NULL;
+  nvtxa_status status = NVTXA_OK;
   int result = projected_rows(r, &rows, &gpu->count);
   if (result == 0) {
-    result = fill_projection(r, gpu, rows);
+    row_of = find_rows(r, rows, gpu->count);
+    result = row_of == NULL ? -1 : fill_projection(r, gpu, rows);
   }
   gpu->unattributed = r->projection.outside;
+  if (result == 0 && r->launches.detail != NVTXA_GPU_DETAIL_NONE) {
+    status = nvtxa__work_make(&r->launches, &r->projection, row_of, r->lane, &gpu->work, reterr);
+  }
   nvtxa__projection_free(&r->projection);
   nvtxa__launches_free(&r->launches);
-  if (result == 0) {
-    result = fill_times(r, gpu, n, rows) | fill_parents(r, gpu, rows) |
+  if (result == 0 && status == NVTXA_OK) {
+    result = fill_times(r, gpu, n, rows) | fill_parents(r, gpu, rows, row_of) |
              fill_styles(&r->events, gpu, rows);
     count_oddities(n, rows);
   }
+  free(row_of);
   free(rows);
-  return result;
+  return result == 0 ? status : nvtxa__out_of_memory(reterr);
 }
 
 /* The table, which may still lack its base, and its index. */
 static nvtxa_status make_gpu(reading *r, nvtxa_ranges **ret_gpu, nvtxa_error **reterr) {
   naming n = {.number = NULL};
   *ret_gpu = nvtxa__ranges_new(NVTXA_REPORT_GPU_PROJ_TRACE);
-  int result = *ret_gpu == NULL ? -1 : naming_begin(&n, &r->events, *ret_gpu);
-  if (result == 0) {
-    result = fill_gpu(r, *ret_gpu, &n);
-  }
-  if (result == 0) {
-    result = warn(r, *ret_gpu, &n);
+  nvtxa_status status = *ret_gpu == NULL || naming_begin(&n, &r->events, *ret_gpu) != 0
+                            ? nvtxa__out_of_memory(reterr)
+                            : fill_gpu(r, *ret_gpu, &n, reterr);
+  if (status == NVTXA_OK && warn(r, *ret_gpu, &n) != 0) {
+    status = nvtxa__out_of_memory(reterr);
   }
   free(n.number);
-  return result == 0 ? NVTXA_OK : nvtxa__out_of_memory(reterr);
+  return status;
 }
 
 /* ---- host ranges ---- */
@@ -428,7 +441,7 @@ static nvtxa_status project_and_make_gpu(reading *r, nvtxa_ranges **ret_gpu, nvt
   if (project(r) != 0) {
     return nvtxa__out_of_memory(reterr);
   }
-  nvtxa__calls_free(&r->launches.calls);
+  nvtxa__packed_free(&r->launches.calls.operation);
   return nvtxa__cancelled(&r->hooks) ? nvtxa__cancel_error(reterr) : make_gpu(r, ret_gpu, reterr);
 }
 
@@ -471,11 +484,13 @@ nvtxa_status nvtxa_ranges_read_sqlite(const char *path, const nvtxa_ranges_optio
   if (status != NVTXA_OK) {
     return status;
   }
-  if (path == NULL || (!r.want_host && !r.want_gpu)) {
-    return nvtxa__invalid(reterr, "path, or neither table is wanted");
+  if (path == NULL || (!r.want_host && !r.want_gpu) ||
+      (unsigned)own.gpu_detail > NVTXA_GPU_DETAIL_TRACE) {
+    return nvtxa__invalid(reterr, "path, options->gpu_detail, or neither table is wanted");
   }
   r.quiet.cancel = r.hooks.cancel;
   r.thread_count = own.thread_count;
+  r.launches.detail = own.gpu_detail;
   nvtxa__log(&r.hooks, NVTXA_LOG_INFO, "reading %s", path);
   nvtxa__activity_start(&r.activity, &r.hooks, "reading the SQLite export");
   status = compute(&r, &host, &gpu, reterr);
@@ -483,6 +498,7 @@ nvtxa_status nvtxa_ranges_read_sqlite(const char *path, const nvtxa_ranges_optio
   nvtxa__launches_free(&r.launches);
   nvtxa__projection_free(&r.projection);
   nesting_free(&r.nesting);
+  free(r.lane);
   if (status != NVTXA_OK) {
     nvtxa__ranges_free(host);
     nvtxa__ranges_free(gpu);
