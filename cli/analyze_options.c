@@ -2,6 +2,7 @@
  * The options of `nvtxa analyze`: reading them, refusing what makes no sense, and --help.
  */
 #include <getopt.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze_options.h"
@@ -27,6 +28,9 @@ static const char help[] =
     "                       RUN_DIR/trace.sqlite\n"
     "      --no-reports     leave out the reports that the native engine writes to\n"
     "                       RUN_DIR/stats\n"
+    "      --no-gpu-work    leave out what the GPU did: kernels, transfers, busy and idle time\n"
+    "      --kernels N      how many kernels to name for each scope and iteration, the\n"
+    "                       largest first, or all (default: 10)\n"
     "  -o, --output FILE    write the analysis to FILE, or with - to standard output,\n"
     "                       without a summary (default: RUN_DIR/analysis.json)\n"
     "      --strict         exit with status 3 if there is any warning; the analysis is\n"
@@ -58,12 +62,21 @@ static const char help[] =
     "  nvtxa analyze runs/smoke\n"
     "  nvtxa analyze --no-export -o - runs/smoke | python3 -m json.tool\n";
 
-enum { OPTION_ENGINE = CLI_OPTION_OWN, OPTION_NO_EXPORT, OPTION_NO_REPORTS, OPTION_STRICT };
+enum {
+  OPTION_ENGINE = CLI_OPTION_OWN,
+  OPTION_NO_EXPORT,
+  OPTION_NO_REPORTS,
+  OPTION_NO_GPU_WORK,
+  OPTION_KERNELS,
+  OPTION_STRICT
+};
 
 static const struct option long_options[] = {
     {"engine", required_argument, NULL, OPTION_ENGINE},
     {"no-export", no_argument, NULL, OPTION_NO_EXPORT},
     {"no-reports", no_argument, NULL, OPTION_NO_REPORTS},
+    {"no-gpu-work", no_argument, NULL, OPTION_NO_GPU_WORK},
+    {"kernels", required_argument, NULL, OPTION_KERNELS},
     {"output", required_argument, NULL, 'o'},
     {"strict", no_argument, NULL, OPTION_STRICT},
     CLI_COMMON_LONG_OPTIONS,
@@ -79,6 +92,19 @@ static int parse_engine(analyze_options *options, const char *text) {
   return cli_bad_usage(command, "--engine '%s' is not auto, nsys or native", text);
 }
 
+static int parse_kernels(analyze_options *options, const char *text) {
+  enum { MOST_DIGITS = 9 };
+  size_t length = strspn(text, "0123456789");
+  bool number = length > 0 && length <= MOST_DIGITS && text[length] == '\0';
+  options->kernel_limit = strcmp(text, "all") == 0 ? SIZE_MAX
+                          : number                 ? strtoul(text, NULL, 10)
+                                                   : 0;
+  return options->kernel_limit > 0
+             ? -1
+             : cli_bad_usage(
+                   command, "--kernels '%s' is neither a number from 1 to 999999999 nor all", text);
+}
+
 static int take_option(void *user, int option) {
   analyze_options *options = user;
   switch (option) {
@@ -92,6 +118,11 @@ static int take_option(void *user, int option) {
     case OPTION_NO_REPORTS:
       options->no_reports = true;
       return -1;
+    case OPTION_NO_GPU_WORK:
+      options->no_gpu_work = true;
+      return -1;
+    case OPTION_KERNELS:
+      return parse_kernels(options, optarg);
     case OPTION_STRICT:
       options->strict = true;
       return -1;

@@ -15,6 +15,8 @@ typedef struct analyze_options {
   nvtxa_engine engine;
   bool no_export;
   bool no_reports;
+  bool no_gpu_work;
+  size_t kernel_limit; /* for each scope and iteration; 0: the default */
   bool strict;
 } analyze_options;
 

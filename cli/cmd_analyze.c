@@ -75,6 +75,8 @@ static nvtxa_status get_export(struct work *work, nvtxa_error **error) {
 static nvtxa_status read_ranges(struct work *work, nvtxa_error **error) {
   nvtxa_ranges_options options = NVTXA_RANGES_OPTIONS_INIT;
   options.hooks = &work->hooks;
+  options.gpu_detail =
+      work->options->no_gpu_work ? NVTXA_GPU_DETAIL_NONE : NVTXA_GPU_DETAIL_OPERATIONS;
   return nvtxa_ranges_read_export(work->exported, &options, &work->host, &work->gpu, error);
 }
 
@@ -110,6 +112,7 @@ static nvtxa_status analyse(struct work *work, nvtxa_error **error) {
   if (status == NVTXA_OK) {
     nvtxa_json_options json_options = NVTXA_JSON_OPTIONS_INIT;
     json_options.hooks = &work->hooks;
+    json_options.kernel_limit = work->options->kernel_limit;
     status = nvtxa_json_new(work->analysis, &json_options, &work->json, error);
   }
   return status;

@@ -1,11 +1,13 @@
 /*
  * The parts of an analysis: the capture range (capture.c), the iterations (iterations.c), where
  * each range stands (places.c, with scopes.c), groups and their numbers (groups.c, with summary.c),
+ * what the GPU did for each (gpu-work.c),
  * warnings (warnings.c), put together by analysis.c.
  */
 #ifndef NVTXA_ANALYSIS_INTERNAL_H
 #define NVTXA_ANALYSIS_INTERNAL_H
 
+#include "gpu/gpu-internal.h"
 #include "ranges/ranges-internal.h"
 
 #include <nvtxa/analysis.h>
@@ -13,7 +15,8 @@
 /* ---- summary.c ---- */
 
 /* Summarise `count` > 0 durations. They are reordered. False where the total does not fit. */
-bool nvtxa__summarize(int64_t *values, size_t count, nvtxa_summary *ret);
+bool nvtxa__summarize(int64_t *values, size_t count, nvtxa_summary *ret,
+                      nvtxa_percentiles *ret_percentiles);
 
 /* ---- scopes.c ---- */
 
@@ -72,6 +75,7 @@ typedef struct nvtxa__places {
 
 /* A group in the making and when done. */
 typedef struct nvtxa__group {
+  uint32_t number; /* in the order in which they were made */
   uint32_t scope;
   uint8_t context;
   uint32_t style; /* id in the GPU table's styles; 0 for host groups */
@@ -80,8 +84,10 @@ typedef struct nvtxa__group {
   uint64_t instances;
   nvtxa_summary first;  /* host: inclusive; GPU: projected */
   nvtxa_summary second; /* host: exclusive */
-  int64_t sum;          /* host: child total; GPU: host total */
-  int64_t operations;   /* GPU */
+  nvtxa_percentiles first_percentiles;
+  nvtxa_percentiles second_percentiles;
+  int64_t sum;        /* host: child total; GPU: host total */
+  int64_t operations; /* GPU */
 } nvtxa__group;
 
 typedef struct nvtxa__groups {
@@ -109,6 +115,13 @@ struct nvtxa_analysis {
 
   nvtxa__groups host_groups;
   nvtxa__groups gpu_groups;
+
+  nvtxa_gpu_work *gpu_work;  /* or NULL */
+  uint32_t *gpu_group;       /* by row of the GPU table: position of its group; while it is made */
+  nvtxa__gpu_tally tally;    /* buckets: the GPU groups, then the iterations */
+  nvtxa_gpu_device *devices; /* by id */
+  size_t device_count;
+
   nvtxa__arena names; /* rendered scopes */
   nvtxa__warnings warnings;
 };
@@ -122,6 +135,9 @@ nvtxa_status nvtxa__find_iterations(nvtxa_analysis *analysis, nvtxa_error **rete
 nvtxa_status nvtxa__summarize_iterations(nvtxa_analysis *analysis, nvtxa_error **reterr);
 
 nvtxa_status nvtxa__join_projections(nvtxa_analysis *analysis, nvtxa_error **reterr);
+
+/* The position of the iteration of a host row, which is one. */
+uint32_t nvtxa__iteration_position(const nvtxa_analysis *analysis, uint32_t host_row);
 
 /* The host row with the key of a GPU row, or NVTXA__NO_PARENT. *near as for nvtxa__ranges_find().
  */
@@ -140,6 +156,13 @@ void nvtxa__places_free(nvtxa__places *places);
 
 /* groups.c: host_groups and gpu_groups. */
 nvtxa_status nvtxa__make_groups(nvtxa_analysis *analysis, nvtxa_error **reterr);
+
+/* gpu-work.c: what the GPU did for the groups and iterations. */
+nvtxa_status nvtxa__count_gpu_work(nvtxa_analysis *analysis, nvtxa_error **reterr);
+
+static inline bool nvtxa__has_gpu_operations(const nvtxa_analysis *analysis) {
+  return analysis->gpu_work != NULL && analysis->gpu_work->has_operations;
+}
 
 /* warnings.c */
 int nvtxa__collect_warnings(nvtxa_analysis *analysis);

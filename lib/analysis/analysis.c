@@ -17,6 +17,10 @@ static void analysis_free(nvtxa_analysis *analysis) {
   free(analysis->iteration_rows);
   free(analysis->host_groups.items);
   free(analysis->gpu_groups.items);
+  free(analysis->gpu_group);
+  free(analysis->devices);
+  nvtxa__gpu_tally_free(&analysis->tally);
+  nvtxa_gpu_work_unref(analysis->gpu_work);
   nvtxa__arena_free(&analysis->names);
   nvtxa__warnings_free(&analysis->warnings);
   free(analysis);
@@ -44,13 +48,9 @@ static nvtxa_status step_warnings(nvtxa_analysis *analysis, nvtxa_error **reterr
 
 static nvtxa_status run(nvtxa_analysis *analysis, nvtxa_error **reterr) {
   static nvtxa_status (*const steps[])(nvtxa_analysis *, nvtxa_error **) = {
-      nvtxa__find_capture_range,
-      nvtxa__find_iterations,
-      nvtxa__find_places,
-      nvtxa__join_projections,
-      nvtxa__make_groups,
-      nvtxa__summarize_iterations,
-      step_warnings,
+      nvtxa__find_capture_range, nvtxa__find_iterations, nvtxa__find_places,
+      nvtxa__join_projections,   nvtxa__make_groups,     nvtxa__summarize_iterations,
+      nvtxa__count_gpu_work,     step_warnings,
   };
   for (size_t i = 0; i < NVTXA__COUNT(steps); i++) {
     if (nvtxa__cancelled(analysis->hooks)) {
@@ -65,6 +65,8 @@ static nvtxa_status run(nvtxa_analysis *analysis, nvtxa_error **reterr) {
   nvtxa__places_free(&analysis->places);
   free(analysis->iteration_rows);
   analysis->iteration_rows = NULL;
+  free(analysis->gpu_group);
+  analysis->gpu_group = NULL;
   analysis->hooks = NULL;
   return NVTXA_OK;
 }
@@ -82,6 +84,9 @@ nvtxa_status nvtxa_analysis_new(const nvtxa_manifest *manifest, const nvtxa_rang
       host->report != NVTXA_REPORT_PUSHPOP_TRACE || gpu->report != NVTXA_REPORT_GPU_PROJ_TRACE) {
     return nvtxa__invalid(reterr, "manifest, host, gpu or ret_analysis");
   }
+  if (own.gpu_work != NULL && own.gpu_work != gpu->work && own.gpu_work->has_operations) {
+    return nvtxa__invalid(reterr, "options->gpu_work has operations of another table");
+  }
   nvtxa_analysis *analysis = calloc(1, sizeof *analysis);
   if (analysis == NULL) {
     return nvtxa__out_of_memory(reterr);
@@ -91,6 +96,7 @@ nvtxa_status nvtxa_analysis_new(const nvtxa_manifest *manifest, const nvtxa_rang
   analysis->host = nvtxa_ranges_ref(host);
   analysis->gpu = nvtxa_ranges_ref(gpu);
   analysis->exported = nvtxa_export_ref(own.exported);
+  analysis->gpu_work = nvtxa_gpu_work_ref(own.gpu_work == NULL ? gpu->work : own.gpu_work);
   analysis->hooks = own.hooks;
   analysis->thread_count = own.thread_count;
   nvtxa__activity_start(&activity, own.hooks, "aggregating by scope");
@@ -172,6 +178,8 @@ nvtxa_status nvtxa_analysis_host_group(const nvtxa_analysis *analysis, size_t po
       .inclusive = group->first,
       .exclusive = group->second,
       .child_total_ns = group->sum,
+      .inclusive_percentiles = group->first_percentiles,
+      .exclusive_percentiles = group->second_percentiles,
   };
   return nvtxa__result_copy(ret_group, &result, sizeof result);
 }
@@ -200,6 +208,7 @@ nvtxa_status nvtxa_analysis_gpu_group(const nvtxa_analysis *analysis, size_t pos
       .projected = group->first,
       .host_total_ns = group->sum,
       .gpu_operation_count = group->operations,
+      .projected_percentiles = group->first_percentiles,
   };
   return nvtxa__result_copy(ret_group, &result, sizeof result);
 }
@@ -210,6 +219,48 @@ nvtxa_text nvtxa_analysis_gpu_path(const nvtxa_analysis *analysis, size_t positi
 
 int64_t nvtxa_analysis_unattributed_operations(const nvtxa_analysis *analysis) {
   return analysis->gpu->unattributed.operations;
+}
+
+const nvtxa_gpu_work *nvtxa_analysis_gpu_work(const nvtxa_analysis *analysis) {
+  return analysis->gpu_work;
+}
+
+size_t nvtxa_analysis_gpu_device_count(const nvtxa_analysis *analysis) {
+  return analysis->device_count;
+}
+
+nvtxa_status nvtxa_analysis_gpu_device(const nvtxa_analysis *analysis, size_t position,
+                                       nvtxa_gpu_device *ret_device) {
+  if (analysis == NULL || position >= analysis->device_count) {
+    return NVTXA_ERROR_INVALID_ARGUMENT;
+  }
+  return nvtxa__result_copy(ret_device, &analysis->devices[position], sizeof *ret_device);
+}
+
+static const nvtxa_gpu_share *share_of(const nvtxa_analysis *analysis, size_t bucket,
+                                       nvtxa_gpu_attributed attributed) {
+  if (!nvtxa__has_gpu_operations(analysis) || (unsigned)attributed > NVTXA_GPU_INNERMOST) {
+    return NULL;
+  }
+  return nvtxa__gpu_share_of(
+      &analysis->tally, bucket,
+      attributed == NVTXA_GPU_INCLUSIVE ? NVTXA__INCLUSIVE : NVTXA__INNERMOST);
+}
+
+const nvtxa_gpu_share *nvtxa_analysis_gpu_group_share(const nvtxa_analysis *analysis,
+                                                      size_t position,
+                                                      nvtxa_gpu_attributed attributed) {
+  return analysis == NULL || position >= analysis->gpu_groups.count
+             ? NULL
+             : share_of(analysis, position, attributed);
+}
+
+const nvtxa_gpu_share *nvtxa_analysis_iteration_share(const nvtxa_analysis *analysis,
+                                                      size_t position,
+                                                      nvtxa_gpu_attributed attributed) {
+  return analysis == NULL || position >= analysis->iteration_count
+             ? NULL
+             : share_of(analysis, analysis->gpu_groups.count + position, attributed);
 }
 
 size_t nvtxa_analysis_warning_count(const nvtxa_analysis *analysis) {

@@ -86,8 +86,8 @@ static int find_group(grouping *g, const nvtxa__place *place, uint32_t style, ui
     return -1;
   }
   *ret = (uint32_t)g->groups->count;
-  g->groups->items[g->groups->count++] =
-      (nvtxa__group){.scope = place->scope, .context = place->context, .style = style};
+  g->groups->items[g->groups->count++] = (nvtxa__group){
+      .number = *ret, .scope = place->scope, .context = place->context, .style = style};
   nvtxa__table_put(&g->table, slot, *ret);
   return 0;
 }
@@ -205,8 +205,10 @@ static nvtxa_status summarize(measuring *m, size_t room, nvtxa_error **reterr) {
     gather(m, begin, end);
     for (size_t i = begin; i < end; i++) {
       nvtxa__group *group = &g->groups->items[i];
-      nvtxa_summary *result = m->which == EXCLUSIVE ? &group->second : &group->first;
-      if (!nvtxa__summarize(m->values + m->first[i], group->instances, result)) {
+      bool second = m->which == EXCLUSIVE;
+      if (!nvtxa__summarize(m->values + m->first[i], group->instances,
+                            second ? &group->second : &group->first,
+                            second ? &group->second_percentiles : &group->first_percentiles)) {
         return too_large(g, group, "the durations", reterr);
       }
     }
@@ -397,6 +399,35 @@ static nvtxa_status count_up(both *b, nvtxa_error **reterr) {
   return settle(status, b->projected.status, b->projected.error, reterr);
 }
 
+/* ---- which rows a GPU group is of ---- */
+
+/* By row of the GPU table: the number of its group, or NO_GROUP. As long as the groups stand as
+ * they were made. */
+static int number_rows(const grouping *g, uint32_t **ret_rows) {
+  uint32_t *rows = nvtxa__alloc(g->ranges->count + 1, sizeof *rows);
+  *ret_rows = rows;
+  for (size_t row = 0; row < g->ranges->count && rows != NULL; row++) {
+    rows[row] = group_of(g, row);
+  }
+  return rows == NULL ? -1 : 0;
+}
+
+/* From the groups' numbers to their positions, once they are sorted. */
+static int follow_sorting(const grouping *g, uint32_t *rows) {
+  uint32_t *position = nvtxa__alloc(g->groups->count + 1, sizeof *position);
+  if (position == NULL) {
+    return -1;
+  }
+  for (size_t i = 0; i < g->groups->count; i++) {
+    position[g->groups->items[i].number] = (uint32_t)i;
+  }
+  for (size_t row = 0; row < g->ranges->count; row++) {
+    rows[row] = rows[row] == NO_GROUP ? NO_GROUP : position[rows[row]];
+  }
+  free(position);
+  return 0;
+}
+
 nvtxa_status nvtxa__make_groups(nvtxa_analysis *analysis, nvtxa_error **reterr) {
   both b = {
       .host =
@@ -421,6 +452,10 @@ nvtxa_status nvtxa__make_groups(nvtxa_analysis *analysis, nvtxa_error **reterr) 
   grouping *const tables[] = {&b.host, &b.gpu};
   size_t used = 0;
   nvtxa_status status = count_up(&b, reterr);
+  if (status == NVTXA_OK && nvtxa__has_gpu_operations(analysis) &&
+      number_rows(&b.gpu, &analysis->gpu_group) != 0) {
+    status = nvtxa__out_of_memory(reterr);
+  }
   for (size_t i = 0; i < NVTXA__COUNT(tables); i++) {
     if (status == NVTXA_OK) {
       status = name_and_sort(tables[i], &used, reterr);
@@ -428,5 +463,8 @@ nvtxa_status nvtxa__make_groups(nvtxa_analysis *analysis, nvtxa_error **reterr) 
     nvtxa__table_free(&tables[i]->table);
     free(tables[i]->latest);
   }
-  return status;
+  return status == NVTXA_OK && analysis->gpu_group != NULL &&
+                 follow_sorting(&b.gpu, analysis->gpu_group) != 0
+             ? nvtxa__out_of_memory(reterr)
+             : status;
 }

@@ -111,6 +111,14 @@ out:
 
 /* ---- their GPU projections: the GPU records with their keys ---- */
 
+uint32_t nvtxa__iteration_position(const nvtxa_analysis *analysis, uint32_t host_row) {
+  const nvtxa__iteration_row wanted = {.row = host_row};
+  const nvtxa__iteration_row *found =
+      bsearch(&wanted, analysis->iteration_rows, analysis->iteration_count,
+              sizeof *analysis->iteration_rows, compare_rows);
+  return found->position;
+}
+
 nvtxa_status nvtxa__join_projections(nvtxa_analysis *analysis, nvtxa_error **reterr) {
   const nvtxa_ranges *gpu = analysis->gpu;
   size_t near = 0;
@@ -120,11 +128,9 @@ nvtxa_status nvtxa__join_projections(nvtxa_analysis *analysis, nvtxa_error **ret
     if (!place->iteration) {
       continue;
     }
-    nvtxa__iteration_row wanted = {.row = nvtxa__host_row(analysis, row, &near)};
-    const nvtxa__iteration_row *found =
-        bsearch(&wanted, analysis->iteration_rows, analysis->iteration_count,
-                sizeof *analysis->iteration_rows, compare_rows);
-    nvtxa_iteration *iteration = &analysis->iterations[found->position];
+    uint32_t host_row = nvtxa__host_row(analysis, row, &near);
+    nvtxa_iteration *iteration =
+        &analysis->iterations[nvtxa__iteration_position(analysis, host_row)];
     if (iteration->has_gpu_projection) {
       return nvtxa__fail(reterr, NVTXA_ERROR_DUPLICATE_ITERATION,
                          &(nvtxa__where){
@@ -166,10 +172,14 @@ nvtxa_status nvtxa__summarize_iterations(nvtxa_analysis *analysis, nvtxa_error *
     measure which;
     uint64_t *count;
     nvtxa_summary *result;
+    nvtxa_percentiles *percentiles;
   } const parts[] = {
-      {HOST_INCLUSIVE, &summary->host_iterations, &summary->host_inclusive},
-      {HOST_EXCLUSIVE, &summary->host_iterations, &summary->host_exclusive},
-      {GPU_PROJECTED, &summary->gpu_projected_iterations, &summary->gpu_projected},
+      {HOST_INCLUSIVE, &summary->host_iterations, &summary->host_inclusive,
+       &summary->host_inclusive_percentiles},
+      {HOST_EXCLUSIVE, &summary->host_iterations, &summary->host_exclusive,
+       &summary->host_exclusive_percentiles},
+      {GPU_PROJECTED, &summary->gpu_projected_iterations, &summary->gpu_projected,
+       &summary->gpu_projected_percentiles},
   };
   nvtxa_status status = NVTXA_OK;
   int64_t *values = nvtxa__alloc(analysis->iteration_count + 1, sizeof *values);
@@ -181,7 +191,7 @@ nvtxa_status nvtxa__summarize_iterations(nvtxa_analysis *analysis, nvtxa_error *
   for (size_t i = 0; i < NVTXA__COUNT(parts) && status == NVTXA_OK; i++) {
     size_t count = gather(analysis, parts[i].which, values);
     *parts[i].count = count;
-    if (count > 0 && !nvtxa__summarize(values, count, parts[i].result)) {
+    if (count > 0 && !nvtxa__summarize(values, count, parts[i].result, parts[i].percentiles)) {
       status = nvtxa__fail(reterr, NVTXA_ERROR_OVERFLOW, NULL,
                            "the iterations take more than 64 bits of nanoseconds in sum");
     }

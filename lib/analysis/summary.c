@@ -3,7 +3,6 @@
  * that long durations which differ little keep their digits.
  */
 #include <math.h>
-#include <stdlib.h>
 
 #include "analysis-internal.h"
 
@@ -38,69 +37,18 @@ static double deviation(const int64_t *values, size_t count, int64_t total) {
   return sqrt(numerator / ((double)n * (double)(n - 1)));
 }
 
-/* ---- the middle, without sorting all ---- */
-
-static void swap(int64_t *a, int64_t *b) {
-  int64_t kept = *a;
-  *a = *b;
-  *b = kept;
+/* The median has been found: `first` is its rank. */
+static nvtxa_percentiles percentiles(int64_t *values, size_t count, double median, size_t first) {
+  nvtxa_percentiles result = {.p50_ns = median};
+  result.p90_ns = nvtxa__percentile(values, count, &first, 90);
+  result.p95_ns = nvtxa__percentile(values, count, &first, 95);
+  result.p99_ns = nvtxa__percentile(values, count, &first, 99);
+  return result;
 }
 
-static int64_t median_of_three(int64_t a, int64_t b, int64_t c) {
-  int64_t low = a < b ? a : b;
-  int64_t high = a < b ? b : a;
-  return c < low ? low : c > high ? high : c;
-}
-
-/* Reorder so that the value of rank `rank` stands in its place, none larger before it and none
- * smaller behind. Where the pivots are bad again and again, sort. */
-static void select_rank(int64_t *values, size_t count, size_t rank) {
-  size_t first = 0;
-  size_t last = count - 1;
-  for (int rounds = 0; last - first > 16; rounds++) {
-    if (rounds == 64) {
-      break;
-    }
-    int64_t pivot =
-        median_of_three(values[first], values[first + (last - first) / 2], values[last]);
-    size_t low = first;
-    size_t high = last;
-    while (true) {
-      while (values[low] < pivot) {
-        low++;
-      }
-      while (values[high] > pivot) {
-        high--;
-      }
-      if (low >= high) {
-        break;
-      }
-      swap(&values[low++], &values[high--]);
-    }
-    /* Up to `high` nothing is larger than the pivot, from there on nothing smaller. */
-    if (rank <= high) {
-      last = high;
-    } else {
-      first = high + 1;
-    }
-  }
-  qsort(values + first, last - first + 1, sizeof *values, nvtxa__compare_int64);
-}
-
-static double middle(int64_t *values, size_t count) {
-  select_rank(values, count, count / 2);
-  int64_t upper = values[count / 2];
-  if (count % 2 == 1) {
-    return (double)upper;
-  }
-  int64_t lower = values[0];
-  for (size_t i = 1; i < count / 2; i++) {
-    lower = values[i] > lower ? values[i] : lower;
-  }
-  return (double)((wide)lower + upper) / 2;
-}
-
-bool nvtxa__summarize(int64_t *values, size_t count, nvtxa_summary *ret) {
+bool nvtxa__summarize(int64_t *values, size_t count, nvtxa_summary *ret,
+                      nvtxa_percentiles *ret_percentiles) {
+  size_t rank = 0;
   int64_t total = 0;
   int64_t minimum = values[0];
   int64_t maximum = values[0];
@@ -116,8 +64,9 @@ bool nvtxa__summarize(int64_t *values, size_t count, nvtxa_summary *ret) {
       .minimum_ns = minimum,
       .maximum_ns = maximum,
       .mean_ns = (double)total / (double)count,
-      .median_ns = middle(values, count),
+      .median_ns = nvtxa__percentile(values, count, &rank, 50),
       .stddev_ns = deviation(values, count, total),
   };
+  *ret_percentiles = percentiles(values, count, ret->median_ns, rank);
   return true;
 }

@@ -82,6 +82,40 @@ const char *nvtxa__quote(char buffer[NVTXA__QUOTED], const char *data, size_t le
 /* A decimal integer that fills the text, with an optional '-'. */
 bool nvtxa__parse_int64(const char *data, size_t length, int64_t *ret);
 
+/* ---- integers as text (digits.c) ---- */
+
+#define NVTXA__DIGITS 20 /* of any 64-bit integer, sign included */
+
+extern const char nvtxa__digit_pairs[201]; /* "00" to "99" */
+
+static inline size_t nvtxa__count_digits(uint64_t value) {
+  size_t digits = 1;
+  while (value >= 10000) {
+    value /= 10000;
+    digits += 4;
+  }
+  return digits + (value >= 10) + (value >= 100) + (value >= 1000);
+}
+
+/* Write a number. Returns how many characters it took, at most NVTXA__DIGITS. */
+static inline size_t nvtxa__put_integer(char *out, int64_t value) {
+  uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+  size_t length = nvtxa__count_digits(rest) + (value < 0);
+  char *at = out + length;
+  *out = '-';
+  while (rest >= 100) {
+    at -= 2;
+    memcpy(at, nvtxa__digit_pairs + rest % 100 * 2, 2);
+    rest /= 100;
+  }
+  if (rest >= 10) {
+    memcpy(at - 2, nvtxa__digit_pairs + rest * 2, 2);
+  } else {
+    at[-1] = (char)('0' + rest);
+  }
+  return length;
+}
+
 /* ---- UTF-8 (utf8.c) ---- */
 
 /* The length of the valid prefix. */
@@ -174,6 +208,45 @@ static inline int64_t nvtxa__packed_get(const nvtxa__packed *column, size_t row)
   memcpy(&distance, block->bytes + row % NVTXA__PACKED_ROWS * block->width, sizeof distance);
   return (int64_t)(block->lowest + (le64toh(distance) & block->mask));
 }
+
+/* ---- items in order (order.c) ---- */
+
+typedef int (*nvtxa__compare_fn)(const void *a, const void *b, void *user);
+
+/* Sort items, which are indexes of `keys`: by key, those of one key by `compare`. 0 or -1. */
+int nvtxa__sort_by_key(uint32_t *items, size_t count, const nvtxa__packed *keys,
+                       nvtxa__compare_fn compare, void *user);
+
+/* How many of the sorted keys are below `key`. */
+size_t nvtxa__count_below(const int64_t *sorted, size_t count, int64_t key);
+
+/* An order of items: NULL where they are sorted as they stand. Else free() is due. */
+static inline uint32_t nvtxa__ordered(const uint32_t *order, size_t i) {
+  return order == NULL ? (uint32_t)i : order[i];
+}
+
+/* Sort items 0 to count - 1. 0 or -1; *ret_order is to be freed whatever comes of it. */
+int nvtxa__order_make(uint32_t **ret_order, size_t count, const nvtxa__packed *keys,
+                      nvtxa__compare_fn compare, void *user);
+
+/* Items of several threads, thread by thread. */
+typedef struct nvtxa__shares {
+  uint32_t *items; /* those of thread t from first[t] on, before first[t + 1] */
+  size_t *first;
+} nvtxa__shares;
+
+/* Deal the items of those threads that are wanted out, each thread's in the order given. 0 or -1;
+ * nvtxa__shares_free() is due whatever comes of it. */
+int nvtxa__shares_make(nvtxa__shares *shares, size_t count, const uint32_t *order,
+                       const nvtxa__packed *thread, size_t thread_count, const bool *wanted);
+void nvtxa__shares_free(nvtxa__shares *shares);
+
+/* ---- values by rank (select.c) ---- */
+
+/* A percentile of `count` > 0 values, which are reordered: the value at rank
+ * (count - 1) * percent / 100, from 0, or between the two next to that (Hyndman and Fan's
+ * definition 7). *first is 0 at first and then moves on: later percentiles must not be lower. */
+double nvtxa__percentile(int64_t *values, size_t count, size_t *first, unsigned percent);
 
 /* A growing text. `data` is NUL-terminated once anything was added. */
 typedef struct nvtxa__buffer {

@@ -1,8 +1,8 @@
 /*
  * GPU work as its neighbours see it: labels, which say what equal operations have in common, with
  * their totals, and the operations in packed columns (work.c). ranges/ makes it from reports or
- * from an SQLite export. What any sets of operations amount to is tallied (tally.c) and then read
- * as shares (share.c); analysis/ says which sets.
+ * from an SQLite export. What any sets of operations amount to is tallied (tally.c, with
+ * delays.c) and then read as shares (share.c); analysis/ says which sets.
  */
 #ifndef NVTXA_GPU_INTERNAL_H
 #define NVTXA_GPU_INTERNAL_H
@@ -136,5 +136,111 @@ int nvtxa__gpu_work_finish(nvtxa_gpu_work *work);
 /* A label with a sum, for the public. */
 nvtxa_gpu_amount nvtxa__gpu_amount(const nvtxa_gpu_work *work, uint32_t label,
                                    const nvtxa__gpu_sum *sum);
+
+/* ---- tally.c: what the operations of buckets amount to ----
+ *
+ * A bucket is whatever operations are counted for, such as a scope. What encloses a call is a set
+ * of buckets, one of which may be the innermost. */
+
+#define NVTXA__NO_BUCKET UINT32_MAX
+
+/* A tree whose nodes are sets: a node's bucket and those of all nodes above it. Node 0 is the empty
+ * set; a node comes after its parent. */
+typedef struct nvtxa__gpu_set {
+  uint32_t parent;
+  uint32_t bucket;
+} nvtxa__gpu_set;
+
+typedef struct nvtxa__gpu_sets {
+  nvtxa__gpu_set *items;
+  size_t count;
+  const uint32_t *of_call; /* the set that encloses it */
+  const uint32_t *own;     /* by call: the innermost of them, or NVTXA__NO_BUCKET */
+  size_t bucket_count;
+} nvtxa__gpu_sets;
+
+/* By bucket: one over what it encloses, one over what it is the innermost of. */
+enum { NVTXA__INCLUSIVE, NVTXA__INNERMOST, NVTXA__TALLIES };
+
+/* Times of operations that come in the order of their starts. */
+typedef struct nvtxa__gpu_run {
+  uint64_t operations;
+  int64_t first_ns;
+  int64_t end_ns; /* the latest so far; likewise of those two kinds */
+  int64_t compute_end_ns;
+  int64_t copy_end_ns;
+  int64_t busy_ns;
+  int64_t gap_ns;
+  int64_t overlap_ns;
+} nvtxa__gpu_run;
+
+/* A part of something that belongs to a share: a label's sum, or a device's times. */
+typedef struct nvtxa__gpu_part {
+  uint32_t share;
+  uint32_t number; /* of the label, or of the device */
+  union {
+    nvtxa__gpu_sum sum;
+    nvtxa__gpu_run run;
+  } of;
+} nvtxa__gpu_part;
+
+typedef struct nvtxa__gpu_parts {
+  nvtxa__gpu_part *items;
+  size_t count;
+  size_t capacity;
+  nvtxa__table table;
+} nvtxa__gpu_parts;
+
+struct nvtxa_gpu_share {
+  const struct nvtxa__gpu_tally *tally;
+  nvtxa__gpu_run run;
+  uint64_t graph_nodes;
+  size_t first_of_kind[NVTXA_GPU_KIND_COUNT + 1]; /* in the tally's sums */
+  size_t first_device;                            /* in the tally's devices */
+  size_t device_count;
+};
+
+/* Of a share that has operations. */
+typedef struct nvtxa__gpu_delay {
+  double median_ns;
+  double p99_ns;
+} nvtxa__gpu_delay;
+
+typedef struct nvtxa__gpu_tally {
+  const nvtxa_gpu_work *work; /* borrowed */
+  nvtxa_gpu_share *shares;    /* by bucket and tally */
+  nvtxa__gpu_delay *delays;   /* by share */
+  size_t share_count;
+  nvtxa__gpu_parts sums;
+  nvtxa__gpu_parts devices;
+} nvtxa__gpu_tally;
+
+/* nvtxa__gpu_tally_free() is due whatever comes of it. The tally stays where it is: its shares
+ * point to it. */
+nvtxa_status nvtxa__gpu_tally_make(nvtxa__gpu_tally *tally, const nvtxa_gpu_work *work,
+                                   const nvtxa__gpu_sets *sets, bool further_thread,
+                                   const nvtxa_hooks *hooks, nvtxa_error **reterr);
+void nvtxa__gpu_tally_free(nvtxa__gpu_tally *tally);
+
+enum { NVTXA__LOOK_EVERY = 1 << 16 }; /* operations, for the cancel flag */
+
+/* ---- delays.c ---- */
+
+/* A further thread's part: the delays of a tally, which need nothing else of it. */
+typedef struct nvtxa__ranking {
+  nvtxa__gpu_tally *tally;
+  const nvtxa_gpu_work *work;
+  const nvtxa__gpu_sets *sets;
+  const nvtxa_hooks *hooks;
+  nvtxa_status status;
+  nvtxa_error *error;
+} nvtxa__ranking;
+
+void nvtxa__rank_delays(void *ranking);
+
+static inline const nvtxa_gpu_share *nvtxa__gpu_share_of(const nvtxa__gpu_tally *tally,
+                                                         size_t bucket, size_t which) {
+  return &tally->shares[bucket * NVTXA__TALLIES + which];
+}
 
 #endif

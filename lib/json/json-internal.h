@@ -1,5 +1,6 @@
 /*
- * Inside the JSON module: a writer that puts a document out piece by piece and keeps none of it, so
+ * Inside the JSON module: what goes into the document (json.c and, of the GPU, gpu-work.c), and a
+ * writer (writer.c) that puts a document out piece by piece and keeps none of it, so
  * that memory does not grow with the document.
  *
  * It writes what jansson would with JSON_INDENT(2), member by member as they come: its user gives
@@ -19,6 +20,7 @@ typedef struct nvtxa__json_writer {
   nvtxa_json_write_fn write;
   void *user;
   const nvtxa_hooks *hooks;
+  size_t kernel_limit; /* for who puts out kernels */
   locale_t c_locale;
   nvtxa_status status; /* of the first failure */
   int errnum;          /* what `write` returned */
@@ -26,7 +28,7 @@ typedef struct nvtxa__json_writer {
   bool filled;         /* whether the innermost of them has a member */
   bool keyed;          /* a key was written, its value not yet */
   size_t used;
-  char data[4096]; /* gathers small pieces */
+  char data[1 << 14]; /* gathers small pieces */
 } nvtxa__json_writer;
 
 /* Begin a document. `hooks` is for who puts out long lists and looks whether to go on. */
@@ -54,5 +56,26 @@ void nvtxa__json_integer(nvtxa__json_writer *writer, int64_t value);
 void nvtxa__json_count(nvtxa__json_writer *writer, uint64_t value);
 void nvtxa__json_real(nvtxa__json_writer *writer, double value); /* null where not finite */
 void nvtxa__json_value(nvtxa__json_writer *writer, const json_t *value);
+
+/* One value under a key. */
+#define NVTXA__PUT(writer, key, kind, value) \
+  (nvtxa__json_key((writer), (key)), nvtxa__json_##kind((writer), (value)))
+
+/* ---- gpu-work.c ---- */
+
+/* Of the whole trace, with its key. */
+void nvtxa__json_capture_work(nvtxa__json_writer *writer, const nvtxa_gpu_work *work);
+
+/* A device as an item of a list. */
+void nvtxa__json_device(nvtxa__json_writer *writer, const nvtxa_analysis *analysis,
+                        size_t position);
+
+typedef const nvtxa_gpu_share *(*nvtxa__share_fn)(const nvtxa_analysis *analysis, size_t position,
+                                                  nvtxa_gpu_attributed attributed);
+
+/* Of a scope or an iteration, with its key: both ways to count, apart; null where single operations
+ * are not known. */
+void nvtxa__json_gpu_work(nvtxa__json_writer *writer, const nvtxa_analysis *analysis,
+                          size_t position, nvtxa__share_fn share_at);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * analysis.json, schema version 1: which key holds what. The keys of each object are written in
+ * analysis.json, schema version 2: which key holds what. The keys of each object are written in
  * byte order, and the groups one by one, so that nothing of the document is held in memory.
  */
 #include <errno.h>
@@ -11,22 +11,26 @@
 struct nvtxa_json {
   nvtxa__refcount ref;
   const nvtxa_analysis *analysis;
-  nvtxa_hooks hooks; /* a copy */
+  nvtxa_hooks hooks;   /* a copy */
+  size_t kernel_limit; /* how many kernels a scope or iteration names */
 };
 
-/* Write one value under a key. */
-#define PUT(writer, key, kind, value) \
-  (nvtxa__json_key((writer), (key)), nvtxa__json_##kind((writer), (value)))
+enum { MOST_KERNELS = 10 }; /* unless the caller wants another number */
 
-static void put_summary(nvtxa__json_writer *writer, const char *key, const nvtxa_summary *summary) {
+static void put_summary(nvtxa__json_writer *writer, const char *key, const nvtxa_summary *summary,
+                        const nvtxa_percentiles *percentiles) {
   nvtxa__json_key(writer, key);
   nvtxa__json_open(writer, '{');
-  PUT(writer, "maximum_ns", integer, summary->maximum_ns);
-  PUT(writer, "mean_ns", real, summary->mean_ns);
-  PUT(writer, "median_ns", real, summary->median_ns);
-  PUT(writer, "minimum_ns", integer, summary->minimum_ns);
-  PUT(writer, "stddev_ns", real, summary->stddev_ns);
-  PUT(writer, "total_ns", integer, summary->total_ns);
+  NVTXA__PUT(writer, "maximum_ns", integer, summary->maximum_ns);
+  NVTXA__PUT(writer, "mean_ns", real, summary->mean_ns);
+  NVTXA__PUT(writer, "median_ns", real, summary->median_ns);
+  NVTXA__PUT(writer, "minimum_ns", integer, summary->minimum_ns);
+  NVTXA__PUT(writer, "p50_ns", real, percentiles->p50_ns);
+  NVTXA__PUT(writer, "p90_ns", real, percentiles->p90_ns);
+  NVTXA__PUT(writer, "p95_ns", real, percentiles->p95_ns);
+  NVTXA__PUT(writer, "p99_ns", real, percentiles->p99_ns);
+  NVTXA__PUT(writer, "stddev_ns", real, summary->stddev_ns);
+  NVTXA__PUT(writer, "total_ns", integer, summary->total_ns);
   nvtxa__json_close(writer, '}');
 }
 
@@ -49,14 +53,15 @@ static void put_gpu_group(nvtxa__json_writer *writer, const nvtxa_analysis *anal
   nvtxa_gpu_group group = {.size = sizeof group};
   nvtxa__json_fail(writer, nvtxa_analysis_gpu_group(analysis, position, &group));
   nvtxa__json_open(writer, '{');
-  PUT(writer, "context", text, nvtxa__text(nvtxa_context_name(group.context)));
-  PUT(writer, "gpu_operation_count", integer, group.gpu_operation_count);
-  PUT(writer, "host_total_ns", integer, group.host_total_ns);
-  PUT(writer, "instances", count, group.instances);
-  PUT(writer, "name", text, group.name);
+  NVTXA__PUT(writer, "context", text, nvtxa__text(nvtxa_context_name(group.context)));
+  NVTXA__PUT(writer, "gpu_operation_count", integer, group.gpu_operation_count);
+  nvtxa__json_gpu_work(writer, analysis, position, nvtxa_analysis_gpu_group_share);
+  NVTXA__PUT(writer, "host_total_ns", integer, group.host_total_ns);
+  NVTXA__PUT(writer, "instances", count, group.instances);
+  NVTXA__PUT(writer, "name", text, group.name);
   put_path(writer, analysis, position, group.path_length, nvtxa_analysis_gpu_path);
-  put_summary(writer, "projected", &group.projected);
-  PUT(writer, "style", text, group.style);
+  put_summary(writer, "projected", &group.projected, &group.projected_percentiles);
+  NVTXA__PUT(writer, "style", text, group.style);
   nvtxa__json_close(writer, '}');
 }
 
@@ -65,12 +70,12 @@ static void put_host_group(nvtxa__json_writer *writer, const nvtxa_analysis *ana
   nvtxa_host_group group = {.size = sizeof group};
   nvtxa__json_fail(writer, nvtxa_analysis_host_group(analysis, position, &group));
   nvtxa__json_open(writer, '{');
-  PUT(writer, "child_total_ns", integer, group.child_total_ns);
-  PUT(writer, "context", text, nvtxa__text(nvtxa_context_name(group.context)));
-  put_summary(writer, "exclusive", &group.exclusive);
-  put_summary(writer, "inclusive", &group.inclusive);
-  PUT(writer, "instances", count, group.instances);
-  PUT(writer, "name", text, group.name);
+  NVTXA__PUT(writer, "child_total_ns", integer, group.child_total_ns);
+  NVTXA__PUT(writer, "context", text, nvtxa__text(nvtxa_context_name(group.context)));
+  put_summary(writer, "exclusive", &group.exclusive, &group.exclusive_percentiles);
+  put_summary(writer, "inclusive", &group.inclusive, &group.inclusive_percentiles);
+  NVTXA__PUT(writer, "instances", count, group.instances);
+  NVTXA__PUT(writer, "name", text, group.name);
   put_path(writer, analysis, position, group.path_length, nvtxa_analysis_host_path);
   nvtxa__json_close(writer, '}');
 }
@@ -84,9 +89,9 @@ static void put_iteration_gpu(nvtxa__json_writer *writer, const nvtxa_iteration 
     return;
   }
   nvtxa__json_open(writer, '{');
-  PUT(writer, "gpu_operation_count", integer, iteration->gpu_operation_count);
-  PUT(writer, "host_range_total_ns", integer, iteration->host_range_total_ns);
-  PUT(writer, "projected_ns", integer, iteration->projected_ns);
+  NVTXA__PUT(writer, "gpu_operation_count", integer, iteration->gpu_operation_count);
+  NVTXA__PUT(writer, "host_range_total_ns", integer, iteration->host_range_total_ns);
+  NVTXA__PUT(writer, "projected_ns", integer, iteration->projected_ns);
   nvtxa__json_close(writer, '}');
 }
 
@@ -97,9 +102,9 @@ static void put_iteration_host(nvtxa__json_writer *writer, const nvtxa_iteration
     return;
   }
   nvtxa__json_open(writer, '{');
-  PUT(writer, "child_total_ns", integer, iteration->child_total_ns);
-  PUT(writer, "exclusive_ns", integer, iteration->exclusive_ns);
-  PUT(writer, "inclusive_ns", integer, iteration->inclusive_ns);
+  NVTXA__PUT(writer, "child_total_ns", integer, iteration->child_total_ns);
+  NVTXA__PUT(writer, "exclusive_ns", integer, iteration->exclusive_ns);
+  NVTXA__PUT(writer, "inclusive_ns", integer, iteration->inclusive_ns);
   nvtxa__json_close(writer, '}');
 }
 
@@ -109,16 +114,18 @@ static void put_iteration(nvtxa__json_writer *writer, const nvtxa_analysis *anal
   nvtxa__json_fail(writer, nvtxa_analysis_iteration(analysis, position, &iteration));
   nvtxa__json_open(writer, '{');
   put_iteration_gpu(writer, &iteration);
+  nvtxa__json_gpu_work(writer, analysis, position, nvtxa_analysis_iteration_share);
   put_iteration_host(writer, &iteration);
-  PUT(writer, "index", integer, iteration.index);
+  NVTXA__PUT(writer, "index", integer, iteration.index);
   nvtxa__json_close(writer, '}');
 }
 
 /* A summary of no values is null, never zeros. */
 static void put_summary_of(nvtxa__json_writer *writer, const char *key,
-                           const nvtxa_summary *summary, uint64_t count) {
+                           const nvtxa_summary *summary, const nvtxa_percentiles *percentiles,
+                           uint64_t count) {
   if (count > 0) {
-    put_summary(writer, key, summary);
+    put_summary(writer, key, summary, percentiles);
   } else {
     nvtxa__json_key(writer, key);
     nvtxa__json_null(writer);
@@ -130,12 +137,15 @@ static void put_iteration_summary(nvtxa__json_writer *writer, const nvtxa_analys
   nvtxa__json_fail(writer, nvtxa_analysis_iteration_summary(analysis, &summary));
   nvtxa__json_key(writer, "iteration_summary");
   nvtxa__json_open(writer, '{');
-  put_summary_of(writer, "gpu_projected", &summary.gpu_projected, summary.gpu_projected_iterations);
-  PUT(writer, "gpu_projected_iterations", count, summary.gpu_projected_iterations);
-  put_summary_of(writer, "host_exclusive", &summary.host_exclusive, summary.host_iterations);
-  put_summary_of(writer, "host_inclusive", &summary.host_inclusive, summary.host_iterations);
-  PUT(writer, "host_iterations", count, summary.host_iterations);
-  PUT(writer, "iterations", count, summary.iterations);
+  put_summary_of(writer, "gpu_projected", &summary.gpu_projected,
+                 &summary.gpu_projected_percentiles, summary.gpu_projected_iterations);
+  NVTXA__PUT(writer, "gpu_projected_iterations", count, summary.gpu_projected_iterations);
+  put_summary_of(writer, "host_exclusive", &summary.host_exclusive,
+                 &summary.host_exclusive_percentiles, summary.host_iterations);
+  put_summary_of(writer, "host_inclusive", &summary.host_inclusive,
+                 &summary.host_inclusive_percentiles, summary.host_iterations);
+  NVTXA__PUT(writer, "host_iterations", count, summary.host_iterations);
+  NVTXA__PUT(writer, "iterations", count, summary.iterations);
   nvtxa__json_close(writer, '}');
 }
 
@@ -159,18 +169,18 @@ static const char *reports_origin(const nvtxa_export *exported) {
 /* The SQLite export that the ranges, or nsys's reports, were made from. */
 static void put_sqlite(nvtxa__json_writer *writer, const nvtxa_export *exported) {
   const nvtxa_text none = {NULL, 0};
-  PUT(writer, "export_path", text,
-      exported == NULL ? none : nvtxa_export_sqlite_relative_path(exported));
-  PUT(writer, "export_product_version", text,
-      exported == NULL ? none : nvtxa_export_product_version(exported));
-  PUT(writer, "export_schema_version", text,
-      exported == NULL ? none : nvtxa_export_schema_version(exported));
+  NVTXA__PUT(writer, "export_path", text,
+             exported == NULL ? none : nvtxa_export_sqlite_relative_path(exported));
+  NVTXA__PUT(writer, "export_product_version", text,
+             exported == NULL ? none : nvtxa_export_product_version(exported));
+  NVTXA__PUT(writer, "export_schema_version", text,
+             exported == NULL ? none : nvtxa_export_schema_version(exported));
 }
 
 static void put_trace(nvtxa__json_writer *writer, const nvtxa_export *exported) {
-  PUT(writer, "trace_path", text, nvtxa__text("trace.nsys-rep"));
-  PUT(writer, "trace_sha256", text,
-      exported == NULL ? nvtxa__text(NULL) : nvtxa_export_trace_sha256(exported));
+  NVTXA__PUT(writer, "trace_path", text, nvtxa__text("trace.nsys-rep"));
+  NVTXA__PUT(writer, "trace_sha256", text,
+             exported == NULL ? nvtxa__text(NULL) : nvtxa_export_trace_sha256(exported));
   nvtxa__json_key(writer, "trace_size_bytes");
   if (exported == NULL || nvtxa_export_trace_size(exported) < 0) {
     nvtxa__json_null(writer);
@@ -180,22 +190,29 @@ static void put_trace(nvtxa__json_writer *writer, const nvtxa_export *exported) 
 }
 
 static void put_provenance(nvtxa__json_writer *writer, const nvtxa_analysis *analysis) {
+  static const nvtxa_report reports[] = {
+      /* by name */
+      NVTXA_REPORT_CUDA_GPU_KERN_SUM, NVTXA_REPORT_CUDA_GPU_TRACE, NVTXA_REPORT_GPU_PROJ_TRACE,
+      NVTXA_REPORT_PUSHPOP_TRACE};
   const nvtxa_export *exported = nvtxa_analysis_export(analysis);
   nvtxa_text version = exported == NULL ? nvtxa__text(NULL) : nvtxa_export_nsys_version(exported);
   nvtxa__json_key(writer, "provenance");
   nvtxa__json_open(writer, '{');
-  PUT(writer, "engine", text,
+  NVTXA__PUT(
+      writer, "engine", text,
       nvtxa__text(exported == NULL ? NULL : nvtxa_engine_name(nvtxa_export_engine(exported))));
   put_sqlite(writer, exported);
-  PUT(writer, "manifest_path", text, nvtxa__text("manifest.yaml"));
-  PUT(writer, "manifest_sha256", text, nvtxa_manifest_sha256(nvtxa_analysis_manifest(analysis)));
-  PUT(writer, "nsys_version", text, version.data == NULL ? nvtxa__text("unknown") : version);
+  NVTXA__PUT(writer, "manifest_path", text, nvtxa__text("manifest.yaml"));
+  NVTXA__PUT(writer, "manifest_sha256", text,
+             nvtxa_manifest_sha256(nvtxa_analysis_manifest(analysis)));
+  NVTXA__PUT(writer, "nsys_version", text, version.data == NULL ? nvtxa__text("unknown") : version);
   nvtxa__json_key(writer, "reports");
   nvtxa__json_open(writer, '{');
-  PUT(writer, "nvtx_gpu_proj_trace", text, report_path(exported, NVTXA_REPORT_GPU_PROJ_TRACE));
-  PUT(writer, "nvtx_pushpop_trace", text, report_path(exported, NVTXA_REPORT_PUSHPOP_TRACE));
+  for (size_t i = 0; i < NVTXA__COUNT(reports); i++) {
+    NVTXA__PUT(writer, nvtxa_report_name(reports[i]), text, report_path(exported, reports[i]));
+  }
   nvtxa__json_close(writer, '}');
-  PUT(writer, "reports_origin", text, nvtxa__text(reports_origin(exported)));
+  NVTXA__PUT(writer, "reports_origin", text, nvtxa__text(reports_origin(exported)));
   put_trace(writer, exported);
   nvtxa__json_close(writer, '}');
 }
@@ -218,13 +235,13 @@ static void put_mapping(nvtxa__json_writer *writer, const char *key, nvtxa_text 
 static void put_run(nvtxa__json_writer *writer, const nvtxa_manifest *manifest) {
   nvtxa__json_key(writer, "run");
   nvtxa__json_open(writer, '{');
-  PUT(writer, "capture_range", text, nvtxa_manifest_capture_range(manifest));
+  NVTXA__PUT(writer, "capture_range", text, nvtxa_manifest_capture_range(manifest));
   put_mapping(writer, "cuda", nvtxa_manifest_cuda_json(manifest));
-  PUT(writer, "device", text, nvtxa_manifest_device(manifest));
-  PUT(writer, "git_commit", text, nvtxa_manifest_git_commit(manifest));
-  PUT(writer, "profile_name", text, nvtxa_manifest_profile_name(manifest));
-  PUT(writer, "record_count", count, nvtxa_manifest_record_count(manifest));
-  PUT(writer, "run_id", text, nvtxa_manifest_run_id(manifest));
+  NVTXA__PUT(writer, "device", text, nvtxa_manifest_device(manifest));
+  NVTXA__PUT(writer, "git_commit", text, nvtxa_manifest_git_commit(manifest));
+  NVTXA__PUT(writer, "profile_name", text, nvtxa_manifest_profile_name(manifest));
+  NVTXA__PUT(writer, "record_count", count, nvtxa_manifest_record_count(manifest));
+  NVTXA__PUT(writer, "run_id", text, nvtxa_manifest_run_id(manifest));
   put_mapping(writer, "workload", nvtxa_manifest_workload_json(manifest));
   nvtxa__json_close(writer, '}');
 }
@@ -254,6 +271,9 @@ static void put_warning(nvtxa__json_writer *writer, const nvtxa_analysis *analys
 
 static void put_document(nvtxa__json_writer *writer, const nvtxa_analysis *analysis) {
   nvtxa__json_open(writer, '{');
+  nvtxa__json_capture_work(writer, nvtxa_analysis_gpu_work(analysis));
+  put_array(writer, "gpu_devices", analysis, nvtxa_analysis_gpu_device_count(analysis),
+            nvtxa__json_device);
   put_array(writer, "gpu_projected_ranges", analysis, nvtxa_analysis_gpu_group_count(analysis),
             put_gpu_group);
   put_array(writer, "host_ranges", analysis, nvtxa_analysis_host_group_count(analysis),
@@ -263,9 +283,9 @@ static void put_document(nvtxa__json_writer *writer, const nvtxa_analysis *analy
             put_iteration);
   put_provenance(writer, analysis);
   put_run(writer, nvtxa_analysis_manifest(analysis));
-  PUT(writer, "schema_version", integer, NVTXA_JSON_SCHEMA_VERSION);
-  PUT(writer, "unattributed_gpu_operation_count", integer,
-      nvtxa_analysis_unattributed_operations(analysis));
+  NVTXA__PUT(writer, "schema_version", integer, NVTXA_JSON_SCHEMA_VERSION);
+  NVTXA__PUT(writer, "unattributed_gpu_operation_count", integer,
+             nvtxa_analysis_unattributed_operations(analysis));
   put_array(writer, "warnings", analysis, nvtxa_analysis_warning_count(analysis), put_warning);
   nvtxa__json_close(writer, '}');
 }
@@ -276,6 +296,7 @@ static nvtxa_status write_document(const nvtxa_json *json, const char *file,
   nvtxa__json_writer writer;
   nvtxa__json_start(&writer, write, user, &json->hooks);
   if (writer.status == NVTXA_OK) {
+    writer.kernel_limit = json->kernel_limit;
     put_document(&writer, json->analysis);
   }
   nvtxa_status status = nvtxa__json_finish(&writer);
@@ -320,6 +341,7 @@ nvtxa_status nvtxa_json_new(const nvtxa_analysis *analysis, const nvtxa_json_opt
   nvtxa__ref_init(&json->ref);
   json->analysis = nvtxa_analysis_ref(analysis);
   json->hooks = hooks;
+  json->kernel_limit = own.kernel_limit == 0 ? MOST_KERNELS : own.kernel_limit;
   *ret_json = json;
   return NVTXA_OK;
 }

@@ -1,8 +1,7 @@
 /*
- * The text of a JSON document, as a stream. Layout and integers are plain and written here; strings
- * and floats are jansson's, floats with as few digits as read back the same.
+ * The text of a JSON document, as a stream. Layout, integers, and strings and floats that are as
+ * simple are written here; the rest is jansson's, floats with as few digits as read back the same.
  */
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,9 +40,13 @@ static void put_string(nvtxa__json_writer *writer, const char *string) {
 }
 
 static void put_newline(nvtxa__json_writer *writer) {
-  put(writer, "\n", 1);
-  for (unsigned i = 0; i < writer->depth; i++) {
-    put(writer, "  ", 2);
+  static const char spaces[] = "\n                                        ";
+  size_t missing = 2 * (size_t)writer->depth;
+  size_t part = missing < sizeof spaces - 2 ? missing : sizeof spaces - 2;
+  put(writer, spaces, 1 + part);
+  for (missing -= part; missing > 0; missing -= part) {
+    part = missing < sizeof spaces - 2 ? missing : sizeof spaces - 2;
+    put(writer, spaces + 1, part);
   }
 }
 
@@ -155,12 +158,29 @@ void nvtxa__json_null(nvtxa__json_writer *writer) {
   put(writer, "null", 4);
 }
 
+/* Whether a text stands in JSON as it is. */
+static bool is_plain(nvtxa_text text) {
+  for (size_t i = 0; i < text.length; i++) {
+    unsigned char c = (unsigned char)text.data[i];
+    if (c < 0x20 || c > 0x7E || c == '"' || c == '\\') {
+      return false;
+    }
+  }
+  return true;
+}
+
 void nvtxa__json_text(nvtxa__json_writer *writer, nvtxa_text text) {
   if (text.data == NULL) {
     nvtxa__json_null(writer);
     return;
   }
   put_separator(writer);
+  if (is_plain(text)) {
+    put(writer, "\"", 1);
+    put(writer, text.data, text.length);
+    put(writer, "\"", 1);
+    return;
+  }
   if (nvtxa__utf8_valid(text.data, text.length) != text.length) {
     put_replaced(writer, text);
     return;
@@ -171,15 +191,18 @@ void nvtxa__json_text(nvtxa__json_writer *writer, nvtxa_text text) {
 }
 
 void nvtxa__json_integer(nvtxa__json_writer *writer, int64_t value) {
-  char digits[32];
-  snprintf(digits, sizeof digits, "%" PRId64, value);
+  char digits[NVTXA__DIGITS];
   put_separator(writer);
-  put_string(writer, digits);
+  put(writer, digits, nvtxa__put_integer(digits, value));
 }
 
 void nvtxa__json_count(nvtxa__json_writer *writer, uint64_t value) {
   char digits[32];
-  snprintf(digits, sizeof digits, "%" PRIu64, value);
+  if (value <= INT64_MAX) {
+    nvtxa__json_integer(writer, (int64_t)value);
+    return;
+  }
+  snprintf(digits, sizeof digits, "%llu", (unsigned long long)value);
   put_separator(writer);
   put_string(writer, digits);
 }
@@ -208,6 +231,27 @@ static size_t format_shortest(double value, char *text, size_t size) {
   return length;
 }
 
+/* Medians and the like: with one decimal all is said. Returns the length, or 0 for a value that
+ * needs more. */
+static size_t format_tenths(double value, char *text) {
+  const double few = 1e14; /* up to here 15 digits do */
+  double tenfold = value * 10;
+  if (!(value > -few && value < few) || tenfold != floor(tenfold) || tenfold / 10 != value ||
+      (value == 0 && signbit(value))) {
+    return 0;
+  }
+  int64_t tenths = (int64_t)tenfold;
+  size_t length = 0;
+  if (tenths < 0) {
+    text[length++] = '-';
+    tenths = -tenths;
+  }
+  length += nvtxa__put_integer(text + length, tenths / 10);
+  text[length++] = '.';
+  text[length++] = (char)('0' + tenths % 10);
+  return length;
+}
+
 void nvtxa__json_real(nvtxa__json_writer *writer, double value) {
   char text[64];
   if (!isfinite(value)) {
@@ -215,6 +259,11 @@ void nvtxa__json_real(nvtxa__json_writer *writer, double value) {
     return;
   }
   put_separator(writer);
+  size_t tenths = format_tenths(value, text);
+  if (tenths > 0) {
+    put(writer, text, tenths);
+    return;
+  }
   if (writer->status != NVTXA_OK) {
     return;
   }

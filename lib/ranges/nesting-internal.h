@@ -1,6 +1,6 @@
 /*
- * Intervals on threads: their order (order.c), which encloses which (nesting.c), and what the calls
- * inside each of them launched on the GPU (projection.c). Bounds are included, so that an interval
+ * Intervals on threads: which encloses which (nesting.c), and what the calls inside each of them
+ * launched on the GPU (projection.c). Bounds are included, so that an interval
  * encloses one of the same bounds.
  */
 #ifndef NVTXA_NESTING_INTERNAL_H
@@ -31,38 +31,6 @@ static inline int64_t nvtxa__interval_end_ns(const nvtxa__intervals *intervals, 
 }
 
 nvtxa__intervals nvtxa__intervals_of(const nvtxa_ranges *ranges);
-
-/* ---- order.c ---- */
-
-typedef int (*nvtxa__compare_fn)(const void *a, const void *b, void *user);
-
-/* Sort items, which are indexes of `keys`: by key, those of one key by `compare`. 0 or -1. */
-int nvtxa__sort_by_key(uint32_t *items, size_t count, const nvtxa__packed *keys,
-                       nvtxa__compare_fn compare, void *user);
-
-/* How many of the sorted keys are below `key`. */
-size_t nvtxa__count_below(const int64_t *sorted, size_t count, int64_t key);
-
-/* An order of items: NULL where they are sorted as they stand. Else free() is due. */
-static inline uint32_t nvtxa__ordered(const uint32_t *order, size_t i) {
-  return order == NULL ? (uint32_t)i : order[i];
-}
-
-/* Sort items 0 to count - 1. 0 or -1; *ret_order is to be freed whatever comes of it. */
-int nvtxa__order_make(uint32_t **ret_order, size_t count, const nvtxa__packed *keys,
-                      nvtxa__compare_fn compare, void *user);
-
-/* Items of several threads, thread by thread. */
-typedef struct nvtxa__shares {
-  uint32_t *items; /* those of thread t from first[t] on, before first[t + 1] */
-  size_t *first;
-} nvtxa__shares;
-
-/* Deal the items of those threads that are wanted out, each thread's in the order given. 0 or -1;
- * nvtxa__shares_free() is due whatever comes of it. */
-int nvtxa__shares_make(nvtxa__shares *shares, size_t count, const uint32_t *order,
-                       const nvtxa__packed *thread, size_t thread_count, const bool *wanted);
-void nvtxa__shares_free(nvtxa__shares *shares);
 
 /* ---- nesting.c ---- */
 

@@ -96,9 +96,13 @@ static inline const nvtxa_ranges *nvtxa__holder(const nvtxa_ranges *ranges, size
   return ranges->base;
 }
 
+static inline const nvtxa_ranges *nvtxa__holder_of(const nvtxa_ranges *ranges) {
+  return ranges->base == NULL ? ranges : ranges->base;
+}
+
 /* The raw names, which rows know by number. */
 static inline const nvtxa__intern *nvtxa__range_names(const nvtxa_ranges *ranges) {
-  return ranges->base == NULL ? &ranges->names : &ranges->base->names;
+  return &nvtxa__holder_of(ranges)->names;
 }
 
 static inline uint32_t nvtxa__range_name(const nvtxa_ranges *ranges, size_t row) {
@@ -113,6 +117,12 @@ static inline nvtxa_text nvtxa__range_text(const nvtxa_ranges *ranges, size_t ro
 static inline nvtxa__thread nvtxa__range_thread(const nvtxa_ranges *ranges, size_t row) {
   const nvtxa_ranges *holder = nvtxa__holder(ranges, &row);
   return holder->threads[nvtxa__packed_get(&holder->thread, row)];
+}
+
+/* The same by its number among the holder's. */
+static inline uint32_t nvtxa__range_lane(const nvtxa_ranges *ranges, size_t row) {
+  const nvtxa_ranges *holder = nvtxa__holder(ranges, &row);
+  return (uint32_t)nvtxa__packed_get(&holder->thread, row);
 }
 
 static inline int64_t nvtxa__range_id(const nvtxa_ranges *ranges, size_t row) {

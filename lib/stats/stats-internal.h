@@ -13,40 +13,6 @@
 #include "export/export-internal.h"
 #include "ranges/ranges-internal.h"
 
-/* ---- numbers ---- */
-
-#define NVTXA__DIGITS 20 /* of any 64-bit integer, sign included */
-
-extern const char nvtxa__digit_pairs[201]; /* "00" to "99" */
-
-static inline size_t nvtxa__count_digits(uint64_t value) {
-  size_t digits = 1;
-  while (value >= 10000) {
-    value /= 10000;
-    digits += 4;
-  }
-  return digits + (value >= 10) + (value >= 100) + (value >= 1000);
-}
-
-/* Write a number. Returns how many characters it took, at most NVTXA__DIGITS. */
-static inline size_t nvtxa__put_integer(char *out, int64_t value) {
-  uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-  size_t length = nvtxa__count_digits(rest) + (value < 0);
-  char *at = out + length;
-  *out = '-';
-  while (rest >= 100) {
-    at -= 2;
-    memcpy(at, nvtxa__digit_pairs + rest % 100 * 2, 2);
-    rest /= 100;
-  }
-  if (rest >= 10) {
-    memcpy(at - 2, nvtxa__digit_pairs + rest * 2, 2);
-  } else {
-    at[-1] = (char)('0' + rest);
-  }
-  return length;
-}
-
 /* ---- cells.c ---- */
 
 enum { NVTXA__BLOCK = 1 << 18, NVTXA__CELL_ROOM = 64 };

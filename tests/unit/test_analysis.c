@@ -466,14 +466,54 @@ Test(analysis, summaries) {
   int64_t odd[] = {9, 1, 5};
   int64_t one[] = {7};
   nvtxa_summary s;
-  cr_assert(nvtxa__summarize(even, 4, &s));
+  nvtxa_percentiles p;
+  cr_assert(nvtxa__summarize(even, 4, &s, &p));
   cr_expect(s.total_ns == 10 && s.minimum_ns == 1 && s.maximum_ns == 4);
   cr_expect(s.mean_ns == 2.5 && s.median_ns == 2.5);
+  cr_expect(p.p50_ns == 2.5 && p.p90_ns == 3.7);
+  cr_expect_float_eq(p.p95_ns, 3.85, 1e-15);
+  cr_expect_float_eq(p.p99_ns, 3.97, 1e-15);
   cr_expect_float_eq(s.stddev_ns, 1.2909944487358056, 1e-15);
-  cr_assert(nvtxa__summarize(odd, 3, &s));
+  cr_assert(nvtxa__summarize(odd, 3, &s, &p));
   cr_expect(s.median_ns == 5 && s.stddev_ns == 4);
-  cr_assert(nvtxa__summarize(one, 1, &s));
+  cr_assert(nvtxa__summarize(one, 1, &s, &p));
   cr_expect(s.median_ns == 7 && s.stddev_ns == 0 && s.mean_ns == 7);
+  cr_expect(p.p50_ns == 7 && p.p90_ns == 7 && p.p95_ns == 7 && p.p99_ns == 7);
+}
+
+static int64_t numbered(size_t i, size_t count, int shape) {
+  const int64_t shapes[] = {(int64_t)i, (int64_t)(count - i), (int64_t)(i * 2654435761u % 1000),
+                            (int64_t)(i % 3), (int64_t)(i * 40503u % 65536) - 30000};
+  return shapes[shape];
+}
+
+/* Against the same percentiles of the values in order. */
+Test(analysis, percentiles_are_those_of_sorted_values) {
+  enum { MOST = 700, SHAPES = 5 };
+  const unsigned percents[] = {50, 90, 95, 99};
+  int64_t values[MOST];
+  int64_t sorted[MOST];
+  nvtxa_summary s;
+  nvtxa_percentiles p;
+  for (int shape = 0; shape < SHAPES; shape++) {
+    for (size_t count = 1; count <= MOST; count += count < 120 ? 1 : 97) {
+      for (size_t i = 0; i < count; i++) {
+        values[i] = sorted[i] = numbered(i, count, shape);
+      }
+      qsort(sorted, count, sizeof *sorted, nvtxa__compare_int64);
+      cr_assert(nvtxa__summarize(values, count, &s, &p));
+      const double found[] = {p.p50_ns, p.p90_ns, p.p95_ns, p.p99_ns};
+      for (size_t k = 0; k < 4; k++) {
+        size_t rank = (count - 1) * percents[k] / 100;
+        size_t rest = (count - 1) * percents[k] % 100;
+        double step = rest == 0 ? 0 : (double)(sorted[rank + 1] - sorted[rank]);
+        double wanted = (double)sorted[rank] + step * (double)rest / 100;
+        cr_assert_float_eq(found[k], wanted, 1e-9, "shape %d, %zu values, p%u: %f, not %f", shape,
+                           count, percents[k], found[k], wanted);
+      }
+      cr_assert_eq(s.median_ns, p.p50_ns);
+    }
+  }
 }
 
 /* Long durations that differ by one: sums of squares in doubles would lose every digit. */
@@ -481,17 +521,18 @@ Test(analysis, deviation_keeps_its_digits) {
   enum { COUNT = 1000 };
   int64_t values[COUNT];
   nvtxa_summary s;
+  nvtxa_percentiles p;
   for (int i = 0; i < COUNT; i++) {
     values[i] = 9000000000000000 + i % 2;
   }
-  cr_assert(nvtxa__summarize(values, COUNT, &s));
+  cr_assert(nvtxa__summarize(values, COUNT, &s, &p));
   double wanted = sqrt(250.0 / 999.0);
   cr_expect_lt(fabs(s.stddev_ns - wanted) / wanted, 1e-12);
   cr_expect_eq(s.total_ns, 9000000000000000500);
   for (int i = 0; i < COUNT; i++) {
     values[i] = i % 2 == 0 ? -4000000000000000 : 4000000000000000;
   }
-  cr_assert(nvtxa__summarize(values, COUNT, &s));
+  cr_assert(nvtxa__summarize(values, COUNT, &s, &p));
   wanted = 4e15 * sqrt(1000.0 / 999.0);
   cr_expect_lt(fabs(s.stddev_ns - wanted) / wanted, 1e-12);
   cr_expect_eq(s.mean_ns, 0);
@@ -500,7 +541,8 @@ Test(analysis, deviation_keeps_its_digits) {
 Test(analysis, totals_that_do_not_fit_are_refused) {
   int64_t values[] = {INT64_MAX, 1};
   nvtxa_summary s;
-  cr_expect_not(nvtxa__summarize(values, 2, &s));
+  nvtxa_percentiles p;
+  cr_expect_not(nvtxa__summarize(values, 2, &s, &p));
   expect_failure(HOST({1, 0, "target", 0, 10, 0}, {2, 0, "x", 0, INT64_MAX, 0, .thread_id = 43},
                       {3, 0, "x", 0, INT64_MAX, 0, .thread_id = 44}),
                  NO_GPU, NVTXA_ERROR_OVERFLOW, "ranges named 'x' pass 64 bits");

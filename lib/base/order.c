@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nesting-internal.h"
+#include "base-internal.h"
 
 enum { DIGIT_BITS = 11, BUCKETS = 1 << DIGIT_BITS };
 
