@@ -67,8 +67,8 @@ void nvtxa__json_capture_work(nvtxa__json_writer *writer, const nvtxa_gpu_work *
   nvtxa__json_close(writer, '}');
 }
 
-void nvtxa__json_device(nvtxa__json_writer *writer, const nvtxa_analysis *analysis,
-                        size_t position) {
+static void put_device(nvtxa__json_writer *writer, const nvtxa_analysis *analysis,
+                       size_t position) {
   nvtxa_gpu_device device = {.size = sizeof device};
   nvtxa__json_fail(writer, nvtxa_analysis_gpu_device(analysis, position, &device));
   nvtxa__json_open(writer, '{');
@@ -80,6 +80,20 @@ void nvtxa__json_device(nvtxa__json_writer *writer, const nvtxa_analysis *analys
   NVTXA__PUT(writer, "outside_ranges", count, device.outside_ranges);
   NVTXA__PUT(writer, "untimed", count, device.untimed);
   nvtxa__json_close(writer, '}');
+}
+
+void nvtxa__json_devices(nvtxa__json_writer *writer, const nvtxa_analysis *analysis) {
+  const nvtxa_gpu_work *work = nvtxa_analysis_gpu_work(analysis);
+  nvtxa__json_key(writer, "gpu_devices");
+  if (work == NULL || !nvtxa_gpu_work_has_operations(work)) {
+    nvtxa__json_null(writer);
+    return;
+  }
+  nvtxa__json_open(writer, '[');
+  for (size_t i = 0; i < nvtxa_analysis_gpu_device_count(analysis); i++) {
+    put_device(writer, analysis, i);
+  }
+  nvtxa__json_close(writer, ']');
 }
 
 /* ---- what it did for a scope or an iteration ---- */

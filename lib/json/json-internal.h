@@ -66,9 +66,8 @@ void nvtxa__json_value(nvtxa__json_writer *writer, const json_t *value);
 /* Of the whole trace, with its key. */
 void nvtxa__json_capture_work(nvtxa__json_writer *writer, const nvtxa_gpu_work *work);
 
-/* A device as an item of a list. */
-void nvtxa__json_device(nvtxa__json_writer *writer, const nvtxa_analysis *analysis,
-                        size_t position);
+/* The devices, with their key; null where single operations are not known. */
+void nvtxa__json_devices(nvtxa__json_writer *writer, const nvtxa_analysis *analysis);
 
 typedef const nvtxa_gpu_share *(*nvtxa__share_fn)(const nvtxa_analysis *analysis, size_t position,
                                                   nvtxa_gpu_attributed attributed);

@@ -272,8 +272,7 @@ static void put_warning(nvtxa__json_writer *writer, const nvtxa_analysis *analys
 static void put_document(nvtxa__json_writer *writer, const nvtxa_analysis *analysis) {
   nvtxa__json_open(writer, '{');
   nvtxa__json_capture_work(writer, nvtxa_analysis_gpu_work(analysis));
-  put_array(writer, "gpu_devices", analysis, nvtxa_analysis_gpu_device_count(analysis),
-            nvtxa__json_device);
+  nvtxa__json_devices(writer, analysis);
   put_array(writer, "gpu_projected_ranges", analysis, nvtxa_analysis_gpu_group_count(analysis),
             put_gpu_group);
   put_array(writer, "host_ranges", analysis, nvtxa_analysis_host_group_count(analysis),

@@ -36,7 +36,7 @@ build_and_run() {
   rm -f program out.json
   "$@"
   ./program --no-export run out.json > log 2>&1 || { cat log; exit 1; }
-  grep -q '"schema_version": 1' out.json
+  grep -q '"schema_version": 2' out.json
   [ ! -e first.json ] || cmp first.json out.json
   [ -e first.json ] || cp out.json first.json
 }
@@ -67,7 +67,7 @@ cmp first.json command.json
 
 step installed files
 for file in include/nvtxa/nvtxa.h include/nvtxa/version.h \
-  share/nvtxanalysis/schema/analysis-1.schema.json; do
+  share/nvtxanalysis/schema/analysis-1.schema.json share/nvtxanalysis/schema/analysis-2.schema.json; do
   [ -e "$tmp/prefix/$file" ] || { echo "FAILED: $file was not installed"; exit 1; }
 done
 if command -v scdoc > /dev/null; then
