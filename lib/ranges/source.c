@@ -41,10 +41,12 @@ static nvtxa_status open_both(const nvtxa_export *exported, const nvtxa_hooks *h
                               nvtxa__feed feeds[NVTXA__RANGE_REPORTS], nvtxa_error **reterr) {
   for (int kind = 0; kind < NVTXA__RANGE_REPORTS; kind++) {
     const char *path = nvtxa_export_report_path(exported, (nvtxa_report)kind);
-    nvtxa_status status = nvtxa__report_open(&feeds[kind], path, (nvtxa_report)kind, hooks, reterr);
+    feeds[kind] = (nvtxa__feed){.builder = NULL};
+    nvtxa_status status =
+        nvtxa__report_open(&feeds[kind].report, path, (nvtxa_report)kind, hooks, reterr);
     if (status != NVTXA_OK) {
-      while (kind-- > 0) {
-        nvtxa__report_close(&feeds[kind]);
+      for (; kind >= 0; kind--) {
+        nvtxa__report_close(&feeds[kind].report);
       }
       return status;
     }

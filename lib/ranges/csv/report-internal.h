@@ -60,6 +60,8 @@ typedef struct nvtxa__report {
   const char *text;
   uint64_t size; /* of the text, in bytes */
   const nvtxa_hooks *hooks;
+  uint64_t begin;                     /* of the rows: behind the header */
+  uint64_t line;                      /* there */
   const nvtxa__known_column *columns; /* those needed */
   size_t column_count;
   size_t place[NVTXA__REPORT_COLUMNS];    /* where each needed column stands in a record */
@@ -71,6 +73,18 @@ typedef struct nvtxa__report {
 /* Find the needed columns in a header; `header` is its text. */
 nvtxa_status nvtxa__columns_map(nvtxa__report *report, const nvtxa__csv_record *record,
                                 nvtxa_text header, nvtxa_error **reterr);
+
+/* Open a file. nvtxa__report_close() is due in any case. */
+nvtxa_status nvtxa__report_open(nvtxa__report *report, const char *path, nvtxa_report kind,
+                                const nvtxa_hooks *hooks, nvtxa_error **reterr);
+
+/* Read the header, if the report is not empty altogether: then there are no rows either. */
+nvtxa_status nvtxa__report_begin(nvtxa__report *report, nvtxa_quoting quoting,
+                                 const nvtxa_hooks *hooks, nvtxa_error **reterr);
+
+/* All was read; what is still being written is no report yet. */
+nvtxa_status nvtxa__report_end(const nvtxa__report *report, nvtxa_error **reterr);
+void nvtxa__report_close(nvtxa__report *report);
 
 /* ---- records (cursor.c) ---- */
 
@@ -150,8 +164,6 @@ nvtxa_status nvtxa__row_read(const nvtxa__cursor *cursor, nvtxa__said *said, nvt
 typedef struct nvtxa__feed {
   nvtxa__report report;
   nvtxa_ranges_builder *builder;
-  uint64_t begin; /* behind the header */
-  uint64_t line;
   nvtxa_ranges *ranges; /* the table, once it is done */
   nvtxa_status status;
   nvtxa_error *error;
@@ -169,11 +181,6 @@ nvtxa_status nvtxa__feeds_read(nvtxa__feed *feeds, size_t count, nvtxa__division
                                nvtxa__activity *activity, nvtxa_error **reterr);
 
 /* ---- tables from reports (report.c) ---- */
-
-/* Open a file. nvtxa__report_close() is due after success, or nvtxa__reports_read(). */
-nvtxa_status nvtxa__report_open(nvtxa__feed *feed, const char *path, nvtxa_report kind,
-                                const nvtxa_hooks *hooks, nvtxa_error **reterr);
-void nvtxa__report_close(nvtxa__feed *feed);
 
 /* What the caller wants. */
 nvtxa__division nvtxa__division_of(const nvtxa_ranges_options *options);
