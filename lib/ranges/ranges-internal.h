@@ -81,6 +81,7 @@ struct nvtxa_ranges {
   nvtxa__table keys;
 
   nvtxa__unattributed unattributed;
+  nvtxa_gpu_work *work; /* of GPU-projected ranges; NULL: not asked for, or not there */
   nvtxa__warnings warnings;
 };
 

@@ -39,6 +39,7 @@ void nvtxa__ranges_free(nvtxa_ranges *ranges) {
   }
   free(ranges->strays);
   nvtxa_ranges_unref(ranges->base);
+  nvtxa_gpu_work_unref(ranges->work);
   free(ranges->threads);
   nvtxa__table_free(&ranges->keys);
   free(ranges->row_of_id);
@@ -348,6 +349,10 @@ nvtxa_status nvtxa_ranges_get(const nvtxa_ranges *ranges, size_t index, nvtxa_ra
 
 int64_t nvtxa_ranges_unattributed_operations(const nvtxa_ranges *ranges) {
   return ranges->unattributed.operations;
+}
+
+const nvtxa_gpu_work *nvtxa_ranges_gpu_work(const nvtxa_ranges *ranges) {
+  return ranges->work;
 }
 
 size_t nvtxa_ranges_warning_count(const nvtxa_ranges *ranges) {

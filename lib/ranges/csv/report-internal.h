@@ -1,12 +1,13 @@
 /*
- * CSV reports, from their text to a table: which column is which (columns.c), one record after the
- * other (cursor.c), what a record says (rows.c), and several threads at it (feed.c). report.c puts
- * it together.
+ * CSV reports, from their text to tables of ranges or to sums of GPU work: which column is which
+ * (columns.c), one record after the other (cursor.c), what a record says (rows.c), and several
+ * threads at it (feed.c). report.c puts it together for ranges, gpu-reports.c for GPU work.
  */
 #ifndef NVTXA_REPORT_INTERNAL_H
 #define NVTXA_REPORT_INTERNAL_H
 
 #include "csv-internal.h"
+#include "gpu/gpu-internal.h"
 #include "ranges/ranges-internal.h"
 #include "scan-internal.h"
 
@@ -50,7 +51,24 @@ enum nvtxa__gpu_column {
   NVTXA__GPU_COLUMNS
 };
 
-enum { NVTXA__REPORT_COLUMNS = NVTXA__GPU_COLUMNS }; /* of either, at most */
+/* Of the summary of kernels, which may have several rows for a name. */
+enum nvtxa__kernel_column {
+  NVTXA__KERNEL_DURATION,
+  NVTXA__KERNEL_INSTANCES,
+  NVTXA__KERNEL_NAME,
+};
+
+/* Of the trace of GPU operations. */
+enum nvtxa__operation_column {
+  NVTXA__OPERATION_DURATION,
+  NVTXA__OPERATION_GRID,
+  NVTXA__OPERATION_BYTES,
+  NVTXA__OPERATION_SOURCE,
+  NVTXA__OPERATION_DESTINATION,
+  NVTXA__OPERATION_NAME,
+};
+
+enum { NVTXA__REPORT_COLUMNS = NVTXA__GPU_COLUMNS }; /* of any, at most */
 
 /* What reading needs to know of a report. It is the same for all threads. */
 typedef struct nvtxa__report {
@@ -158,6 +176,22 @@ typedef struct nvtxa__said {
 
 nvtxa_status nvtxa__row_read(const nvtxa__cursor *cursor, nvtxa__said *said, nvtxa_error **reterr);
 
+/* What a record says of GPU work: of kernels of one name, or of one transfer or set. */
+typedef struct nvtxa__said_work {
+  bool elsewhere; /* a kernel in the trace: nothing counts, since the summary has it */
+  nvtxa_gpu_kind kind;
+  nvtxa_text first; /* as nvtxa__gpu_label_of() takes them */
+  nvtxa_text second;
+  nvtxa__gpu_sum sum;
+} nvtxa__said_work;
+
+nvtxa_status nvtxa__work_row_read(const nvtxa__cursor *cursor, nvtxa__said_work *said,
+                                  nvtxa_error **reterr);
+
+/* An error about a cell of the record: what it holds, and then `what`. */
+nvtxa_status nvtxa__cell_fail(const nvtxa__cursor *cursor, nvtxa_status status, size_t column,
+                              const char *what, nvtxa_error **reterr);
+
 /* ---- threads (feed.c) ---- */
 
 /* A report and the table that is made of it. */
@@ -179,6 +213,19 @@ typedef struct nvtxa__division {
  * status and the error of each are its own. */
 nvtxa_status nvtxa__feeds_read(nvtxa__feed *feeds, size_t count, nvtxa__division division,
                                nvtxa__activity *activity, nvtxa_error **reterr);
+
+/* ---- GPU work from reports (gpu-reports.c) ---- */
+
+/* The kernels of one report and the transfers and sets of another. The reports are open, or in
+ * memory, and the caller closes them. */
+nvtxa_status nvtxa__gpu_reports_read(nvtxa__report *kern_sum, nvtxa__report *gpu_trace,
+                                     nvtxa_quoting quoting, const nvtxa_hooks *hooks,
+                                     nvtxa_gpu_work **ret_work, nvtxa_error **reterr);
+
+/* The same, of files. */
+nvtxa_status nvtxa__gpu_report_files_read(const char *kern_sum_path, const char *gpu_trace_path,
+                                          nvtxa_quoting quoting, const nvtxa_hooks *hooks,
+                                          nvtxa_gpu_work **ret_work, nvtxa_error **reterr);
 
 /* ---- tables from reports (report.c) ---- */
 
