@@ -22,9 +22,12 @@ static nvtxa_status bad_integer(const nvtxa__cursor *r, size_t column, nvtxa_err
   return contradiction(r, column, "is not a 64-bit integer", reterr);
 }
 
-/* The integers of a row, by column; 0 where one may be nothing and is. */
-static nvtxa_status read_integers(const nvtxa__cursor *r, int64_t values[NVTXA__REPORT_COLUMNS],
-                                  bool present[NVTXA__REPORT_COLUMNS], nvtxa_error **reterr) {
+/* The integers of a row, by column; 0 where one may be nothing and is. Inline, since that is most
+ * of what a row takes. */
+static inline nvtxa_status read_integers(const nvtxa__cursor *r,
+                                         int64_t values[NVTXA__REPORT_COLUMNS],
+                                         bool present[NVTXA__REPORT_COLUMNS],
+                                         nvtxa_error **reterr) {
   const nvtxa__report *report = r->report;
   for (size_t i = 0; i < report->integer_count; i++) {
     size_t k = report->integers[i];
