@@ -145,10 +145,11 @@ static nvtxa_text text_of(nvtxa__csv_field field) {
 
 static nvtxa_status read_kernels(const nvtxa__cursor *r, const int64_t *v, nvtxa__said_work *said,
                                  nvtxa_error **reterr) {
-  for (size_t column = NVTXA__KERNEL_DURATION; column <= NVTXA__KERNEL_INSTANCES; column++) {
-    if (v[column] < 0) {
-      return contradiction(r, column, "is negative", reterr);
-    }
+  if (v[NVTXA__KERNEL_DURATION] < 0) {
+    return contradiction(r, NVTXA__KERNEL_DURATION, "is negative", reterr);
+  }
+  if (v[NVTXA__KERNEL_INSTANCES] < 0) {
+    return contradiction(r, NVTXA__KERNEL_INSTANCES, "is negative", reterr);
   }
   *said = (nvtxa__said_work){
       .kind = NVTXA_GPU_KERNEL,
@@ -208,8 +209,8 @@ static nvtxa_status read_operation(const nvtxa__cursor *r, const int64_t *v, con
 
 nvtxa_status nvtxa__work_row_read(const nvtxa__cursor *cursor, nvtxa__said_work *said,
                                   nvtxa_error **reterr) {
-  int64_t values[NVTXA__REPORT_COLUMNS];
-  bool present[NVTXA__REPORT_COLUMNS];
+  int64_t values[NVTXA__REPORT_COLUMNS] = {0};
+  bool present[NVTXA__REPORT_COLUMNS] = {false};
   nvtxa_status status = read_integers(cursor, values, present, reterr);
   return status != NVTXA_OK ? status
          : cursor->report->kind == NVTXA_REPORT_CUDA_GPU_KERN_SUM
