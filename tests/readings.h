@@ -213,7 +213,7 @@ static inline const char *different_records(const source *s, nvtxa_quoting quoti
   nvtxa_error_free(errors[1]);
   nvtxa__cursor_free(&marked);
   nvtxa__cursor_free(&plain);
-  nvtxa__report_close(&feed);
+  nvtxa__report_close(&feed.report);
   return difference;
 }
 

@@ -235,11 +235,12 @@ nvtxa_text nvtxa_export_product_version(const nvtxa_export *exported) {
 }
 
 const char *nvtxa_export_report_path(const nvtxa_export *exported, nvtxa_report report) {
-  return exported->reports[report].path;
+  return (unsigned)report < NVTXA__RANGE_REPORTS ? exported->reports[report].path : NULL;
 }
 
 nvtxa_text nvtxa_export_report_relative_path(const nvtxa_export *exported, nvtxa_report report) {
-  return exported->reports[report].relative;
+  return (unsigned)report < NVTXA__RANGE_REPORTS ? exported->reports[report].relative
+                                                 : (nvtxa_text){NULL, 0};
 }
 
 nvtxa_text nvtxa_export_trace_sha256(const nvtxa_export *exported) {

@@ -351,10 +351,6 @@ const nvtxa_gpu_work *nvtxa_ranges_gpu_work(const nvtxa_ranges *ranges) {
   return ranges->work;
 }
 
-int64_t nvtxa_ranges_unattributed_operations(const nvtxa_ranges *ranges) {
-  return ranges->unattributed.operations;
-}
-
 size_t nvtxa_ranges_warning_count(const nvtxa_ranges *ranges) {
   return ranges->warnings.count;
 }

@@ -1,4 +1,4 @@
-/* Both tables from whatever an export holds. */
+/* Both tables, and the GPU work, from whatever an export holds. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,15 +41,31 @@ static nvtxa_status open_both(const nvtxa_export *exported, const nvtxa_hooks *h
                               nvtxa__feed feeds[NVTXA__RANGE_REPORTS], nvtxa_error **reterr) {
   for (int kind = 0; kind < NVTXA__RANGE_REPORTS; kind++) {
     const char *path = nvtxa_export_report_path(exported, (nvtxa_report)kind);
-    nvtxa_status status = nvtxa__report_open(&feeds[kind], path, (nvtxa_report)kind, hooks, reterr);
+    feeds[kind] = (nvtxa__feed){.builder = NULL};
+    nvtxa_status status =
+        nvtxa__report_open(&feeds[kind].report, path, (nvtxa_report)kind, hooks, reterr);
     if (status != NVTXA_OK) {
-      while (kind-- > 0) {
-        nvtxa__report_close(&feeds[kind]);
+      for (; kind >= 0; kind--) {
+        nvtxa__report_close(&feeds[kind].report);
       }
       return status;
     }
   }
   return NVTXA_OK;
+}
+
+/* The GPU work, where it is wanted and the export has its reports. */
+static nvtxa_status read_work(const nvtxa_export *exported, const nvtxa_ranges_options *options,
+                              nvtxa_gpu_work **ret_work, nvtxa_error **reterr) {
+  if (options->gpu_detail == NVTXA_GPU_DETAIL_NONE) {
+    return NVTXA_OK;
+  }
+  const char *kern_sum = nvtxa_export_report_path(exported, NVTXA_REPORT_CUDA_GPU_KERN_SUM);
+  const char *gpu_trace = nvtxa_export_report_path(exported, NVTXA_REPORT_CUDA_GPU_TRACE);
+  return kern_sum == NULL || gpu_trace == NULL
+             ? NVTXA_OK
+             : nvtxa__gpu_report_files_read(kern_sum, gpu_trace, options->quoting, options->hooks,
+                                            ret_work, reterr);
 }
 
 static nvtxa_status read_reports(const nvtxa_export *exported, nvtxa_ranges_options *options,
@@ -71,11 +87,14 @@ static nvtxa_status read_reports(const nvtxa_export *exported, nvtxa_ranges_opti
   }
   nvtxa_ranges *host = tables[NVTXA_REPORT_PUSHPOP_TRACE];
   nvtxa_ranges *gpu = tables[NVTXA_REPORT_GPU_PROJ_TRACE];
-  if (mark_unmeasured(host, &exported->record) != 0 ||
-      mark_unmeasured(gpu, &exported->record) != 0) {
+  status =
+      mark_unmeasured(host, &exported->record) != 0 || mark_unmeasured(gpu, &exported->record) != 0
+          ? nvtxa__out_of_memory(reterr)
+          : read_work(exported, options, &gpu->work, reterr);
+  if (status != NVTXA_OK) {
     nvtxa_ranges_unref(host);
     nvtxa_ranges_unref(gpu);
-    return nvtxa__out_of_memory(reterr);
+    return status;
   }
   *ret_host = host;
   *ret_gpu = gpu;

@@ -94,13 +94,13 @@ class Pages(Case):
         """The columns that the reader asks for are those that the page lists."""
         page = (DOCS / "artifacts.md").read_text()
         source = (SOURCE / "lib" / "ranges" / "csv" / "columns.c").read_text()
-        needed = {column for table in re.findall(r"(?:host|gpu)_columns\[\] = \{(.*?)\n\};", source,
-                                                 re.DOTALL)
+        needed = {column for table in re.findall(r"(?:host|gpu|kernel|operation)_columns"
+                                                 r"\[\] = \{(.*?)\n\};", source, re.DOTALL)
                   for column in re.findall(r'\{"([^"]+)"', table)}
         (section,) = re.findall(r"^## Reports\n(.*?)^CSV is read", page, re.MULTILINE | re.DOTALL)
         listed = {c for line in section.splitlines() if line.startswith("`")
                   for c in re.findall(r"`([^`]+)`", line)}
-        self.assertEqual(len(needed), 18)
+        self.assertEqual(len(needed), 24)
         self.assertEqual(listed, needed)
 
     def test_artifacts_name_the_keys(self):

@@ -1,7 +1,8 @@
 /*
- * Any bytes as a CSV report, of either kind and with either quoting. Its separators are the same
- * for both scanners and a plain loop, its records are the same with marks and without, and its
- * table or its error are the same for one thread and for three that read it in small parts.
+ * Any bytes as a CSV report, of any kind and with either quoting. Its separators are the same for
+ * both scanners and a plain loop, its records are the same with marks and without, and its table or
+ * its error are the same for one thread and for three that read it in small parts. Sums of GPU work
+ * are in order, and none is negative.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -53,12 +54,55 @@ static void compare_readings(const source *s, nvtxa_quoting quoting) {
   reading_free(&whole);
 }
 
+static void check_amounts(const nvtxa_gpu_work *work, nvtxa_gpu_kind kind) {
+  nvtxa_gpu_amount before = {.size = 0};
+  for (size_t i = 0; i < nvtxa_gpu_work_amount_count(work, kind); i++) {
+    nvtxa_gpu_amount amount = {.size = sizeof amount};
+    must(nvtxa_gpu_work_amount(work, kind, i, &amount) == NVTXA_OK);
+    must(amount.kind == kind && amount.cumulative_duration_ns >= 0 && amount.total_bytes >= 0);
+    must((kind == NVTXA_GPU_KERNEL) == (amount.name.data != NULL));
+    must(kind != NVTXA_GPU_KERNEL || i == 0 || nvtxa__text_compare(before.name, amount.name) < 0);
+    before = amount;
+  }
+}
+
+/* The text as one of the two reports, the other being empty. */
+static void read_work(const source *s, nvtxa_quoting quoting) {
+  bool kernels = s->kind == NVTXA_REPORT_CUDA_GPU_KERN_SUM;
+  source none = {.kind = kernels ? NVTXA_REPORT_CUDA_GPU_TRACE : NVTXA_REPORT_CUDA_GPU_KERN_SUM,
+                 .text = ""};
+  nvtxa__report report = feed_of(s).report;
+  nvtxa__report other = feed_of(&none).report;
+  nvtxa_gpu_work *work = NULL;
+  nvtxa_error *error = NULL;
+  nvtxa_status status = nvtxa__gpu_reports_read(
+      kernels ? &report : &other, kernels ? &other : &report, quoting, NULL, &work, &error);
+  must((status == NVTXA_OK) == (error == NULL) && (status == NVTXA_OK) == (work != NULL));
+  for (int kind = 0; kind < NVTXA_GPU_KIND_COUNT && work != NULL; kind++) {
+    check_amounts(work, (nvtxa_gpu_kind)kind);
+    must((kind == NVTXA_GPU_KERNEL) == kernels ||
+         nvtxa_gpu_work_amount_count(work, (nvtxa_gpu_kind)kind) == 0);
+  }
+  if (status != NVTXA_ERROR_REPORT_COLUMNS) {
+    must(different_records(s, quoting) == NULL);
+  }
+  nvtxa_error_free(error);
+  nvtxa_gpu_work_unref(work);
+  nvtxa__report_close(&report);
+  nvtxa__report_close(&other);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   compare_scanners((const char *)data, size);
   for (int kind = 0; kind < NVTXA__RANGE_REPORTS; kind++) {
     source s = {.kind = (nvtxa_report)kind, .text = (const char *)data, .length = size};
     compare_readings(&s, NVTXA_QUOTING_AUTO);
     compare_readings(&s, NVTXA_QUOTING_NSYS);
+  }
+  for (int kind = NVTXA__RANGE_REPORTS; kind < NVTXA__EXPORTED_REPORTS; kind++) {
+    source s = {.kind = (nvtxa_report)kind, .text = (const char *)data, .length = size};
+    read_work(&s, NVTXA_QUOTING_AUTO);
+    read_work(&s, NVTXA_QUOTING_NSYS);
   }
   return 0;
 }

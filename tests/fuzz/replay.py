@@ -58,11 +58,31 @@ def trace():
     return [Range("root", 900, 9000, children, tid=7)]
 
 
+KERNEL_COLUMNS = ("Time (%)", "Total Time (ns)", "Instances", "Name")
+WORK_COLUMNS = ("Duration (ns)", "GrdX", "Bytes (B)", "SrcMemKd", "DstMemKd", "Device", "Name")
+
+
+def work_texts(version):
+    nothing = DIALECTS[version].nothing
+    names = [name for name in NAMES if "\n" not in name]
+    kernels = [(50.0, 100 + k, k, name) for k, name in enumerate(names * 2)]
+    operations = [(5 + k, 8, nothing, nothing, nothing, "GPU (0)", name)
+                  for k, name in enumerate(names)]
+    operations += [(7, nothing, 64, "Pinned", "Device", "GPU (0)", "[CUDA memcpy HtoD]"),
+                   (3, nothing, 16, "Device", nothing, "GPU (0)", "[CUDA memset]"),
+                   (3, nothing, 2 ** 62, nothing, nothing, "GPU (0)", "[CUDA memset]")] * 2
+    for name, columns, rows in (("kernels", KERNEL_COLUMNS, kernels),
+                                ("work", WORK_COLUMNS, operations)):
+        yield name, to_csv([dict(zip(columns, row)) for row in rows], columns, version)
+
+
 def csv_texts():
     for version in DIALECTS:
         host, gpu = reports(trace(), version)
         yield f"host-{version}", host
         yield f"gpu-{version}", gpu
+        for name, text in work_texts(version):
+            yield f"{name}-{version}", text
     yield "host-crlf", "\ufeff" + host.replace("\n", "\r\n") + "\r\n\r\n"
     yield "gpu-cut", gpu[:-1]
     # The sum is too large half way.

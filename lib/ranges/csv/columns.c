@@ -1,4 +1,4 @@
-/* The columns of the two reports, and where a header has them. */
+/* The columns of the reports, and where a header has them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +37,33 @@ static const nvtxa__known_column gpu_columns[] = {
     [NVTXA__GPU_PARENT] = {"ParentId", NVTXA__CSV_MAYBE},
 };
 
+static const nvtxa__known_column kernel_columns[] = {
+    [NVTXA__KERNEL_DURATION] = {"Total Time (ns)", NVTXA__CSV_INTEGER},
+    [NVTXA__KERNEL_INSTANCES] = {"Instances", NVTXA__CSV_INTEGER},
+    [NVTXA__KERNEL_NAME] = {"Name", NVTXA__CSV_NAME},
+};
+
+/* Kernels have a grid, transfers and sets have bytes. */
+static const nvtxa__known_column operation_columns[] = {
+    [NVTXA__OPERATION_DURATION] = {"Duration (ns)", NVTXA__CSV_INTEGER},
+    [NVTXA__OPERATION_GRID] = {"GrdX", NVTXA__CSV_MAYBE},
+    [NVTXA__OPERATION_BYTES] = {"Bytes (B)", NVTXA__CSV_MAYBE},
+    [NVTXA__OPERATION_SOURCE] = {"SrcMemKd", NVTXA__CSV_WORD},
+    [NVTXA__OPERATION_DESTINATION] = {"DstMemKd", NVTXA__CSV_WORD},
+    [NVTXA__OPERATION_NAME] = {"Name", NVTXA__CSV_NAME},
+};
+
+/* Those needed, by report. Of other reports none are: they are not read. */
+static const struct {
+  const nvtxa__known_column *columns;
+  size_t count;
+} needed[NVTXA_REPORT_COUNT] = {
+    [NVTXA_REPORT_PUSHPOP_TRACE] = {host_columns, NVTXA__COUNT(host_columns)},
+    [NVTXA_REPORT_GPU_PROJ_TRACE] = {gpu_columns, NVTXA__COUNT(gpu_columns)},
+    [NVTXA_REPORT_CUDA_GPU_KERN_SUM] = {kernel_columns, NVTXA__COUNT(kernel_columns)},
+    [NVTXA_REPORT_CUDA_GPU_TRACE] = {operation_columns, NVTXA__COUNT(operation_columns)},
+};
+
 /* Columns that are not needed but help to tell where a record ends. */
 static const nvtxa__known_column helpful_columns[] = {
     {"NameTree", NVTXA__CSV_NAME_TREE},
@@ -47,14 +74,23 @@ static bool field_is(nvtxa__csv_field field, const char *name) {
   return nvtxa__text_is((nvtxa_text){field.data, field.length}, name);
 }
 
-static const char *why_refused(const char *header, size_t length) {
+static bool holds(const char *header, size_t length, const char *text) {
+  return memmem(header, length, text, strlen(text)) != NULL;
+}
+
+static const char *why_refused(nvtxa_report kind, const char *header, size_t length) {
   static const char *const units[] = {"(us)", "(ms)", "(s)", "(usec)", "(msec)", "(sec)"};
   for (size_t i = 0; i < NVTXA__COUNT(units); i++) {
-    if (memmem(header, length, units[i], strlen(units[i])) != NULL) {
+    if (holds(header, length, units[i])) {
       return "Times must be in nanoseconds: make the report without --timeunit.";
     }
   }
-  if (memmem(header, length, ":ts_ns", 6) != NULL || memmem(header, length, ":dur_ns", 7) != NULL) {
+  if (kind == NVTXA_REPORT_CUDA_GPU_TRACE && holds(header, length, "Bytes (") &&
+      !holds(header, length, "Bytes (B)")) {
+    return "Sizes must be in bytes, since others are rounded: make the report with `--format "
+           "csv:mem=B`.";
+  }
+  if (holds(header, length, ":ts_ns") || holds(header, length, ":dur_ns")) {
     return "This is what the report's script prints by itself: make the report with `nsys stats "
            "--format csv`.";
   }
@@ -72,7 +108,7 @@ static nvtxa_status refuse(const nvtxa__report *r, nvtxa_text header, size_t mis
   const nvtxa__where where = {
       .file = r->shown,
       .line = 1,
-      .hint = why_refused(header.data, length),
+      .hint = why_refused(r->kind, header.data, length),
   };
   nvtxa__quote(quoted, header.data, length);
   return missing_count == r->column_count
@@ -88,9 +124,8 @@ nvtxa_status nvtxa__columns_map(nvtxa__report *r, const nvtxa__csv_record *heade
   nvtxa__buffer missing = {0};
   size_t missing_count = 0;
   nvtxa_status status = NVTXA_OK;
-  bool host = r->kind == NVTXA_REPORT_PUSHPOP_TRACE;
-  r->columns = host ? host_columns : gpu_columns;
-  r->column_count = host ? NVTXA__COUNT(host_columns) : NVTXA__COUNT(gpu_columns);
+  r->columns = needed[r->kind].columns;
+  r->column_count = needed[r->kind].count;
   r->layout.column_count = header->count;
   r->layout.kinds = nvtxa__alloc_zero(header->count, sizeof *r->layout.kinds);
   if (r->layout.kinds == NULL) {

@@ -6,7 +6,8 @@
  * where it holds a comma, doubles none inside and quotes no line break, so that the name `say "hi"`
  * stands bare, `a,"b` stands as `"a,"b"`, and a name with a line break runs over the line. Such a
  * record can be read all the same, since the columns around the name are numbers and NameTree, the
- * last one, repeats the name.
+ * last one, repeats the name. A name in the last column ends with its line: a bare one holds no
+ * comma, and one in quotes goes on only to lines that begin no record.
  *
  * A line without quotes and with the right number of fields reads the same in both ways. For the
  * rest, RFC 4180 comes first unless the caller knows better, and a reading counts only if numbers
@@ -370,6 +371,97 @@ static nvtxa__csv_result read_wrapped(const nvtxa__csv_layout *layout, const cha
   }
 }
 
+/* ---- ... with the name last ---- */
+
+/* A line of a text. */
+typedef struct text_line {
+  size_t end;  /* of what it holds */
+  size_t next; /* behind its line break */
+} text_line;
+
+/* The line that begins at `at`: MORE where its end is not there yet, BAD where there is none. */
+static nvtxa__csv_result find_line(const char *data, size_t length, bool final, size_t at,
+                                   text_line *ret) {
+  const char *newline = at < length ? memchr(data + at, '\n', length - at) : NULL;
+  if (newline == NULL && !final) {
+    return NVTXA__CSV_MORE;
+  }
+  if (at >= length) {
+    return NVTXA__CSV_BAD;
+  }
+  ret->end = newline == NULL ? length : (size_t)(newline - data);
+  ret->next = newline == NULL ? length : ret->end + 1;
+  ret->end -= ret->end > at && data[ret->end - 1] == '\r';
+  return NVTXA__CSV_RECORD;
+}
+
+/* Whether a line holds all that stands before a name in the last column. */
+static bool begins_record(const nvtxa__csv_layout *layout, const char *line, size_t length) {
+  for (size_t i = 0; i + 1 < layout->column_count; i++) {
+    const char *comma = memchr(line, ',', length);
+    if (comma == NULL ||
+        !fits(layout->kinds[i], (nvtxa__csv_field){line, (size_t)(comma - line), false})) {
+      return false;
+    }
+    length -= (size_t)(comma - line) + 1;
+    line = comma + 1;
+  }
+  return true;
+}
+
+static nvtxa__csv_result end_with(const char *data, size_t length, bool quoted,
+                                  const text_line *line, nvtxa__csv_record *record) {
+  record->consumed = line->next;
+  return add_field(record, data, length, quoted) ? NVTXA__CSV_RECORD : NVTXA__CSV_MEMORY;
+}
+
+/* A name in quotes, whose first line is given: it holds a comma and ends at a quote before a line's
+ * end. Where a record begins before that, it was none. */
+static nvtxa__csv_result read_last_wrapped(const nvtxa__csv_layout *layout, const char *data,
+                                           size_t length, bool final, size_t at, text_line line,
+                                           nvtxa__csv_record *record) {
+  size_t start = at + 1;
+  bool comma = false;
+  for (;;) {
+    size_t end = line.end;
+    comma = comma || memchr(data + at, ',', end - at) != NULL;
+    if (comma && end > start && data[end - 1] == '"') {
+      return end_with(data + start, end - 1 - start, true, &line, record);
+    }
+    if (end - start > LONGEST_WRAPPED_NAME) {
+      return NVTXA__CSV_BAD;
+    }
+    at = line.next;
+    nvtxa__csv_result result = find_line(data, length, final, at, &line);
+    if (result != NVTXA__CSV_RECORD) {
+      return result;
+    }
+    if (begins_record(layout, data + at, line.end - at)) {
+      return NVTXA__CSV_BAD;
+    }
+  }
+}
+
+static nvtxa__csv_result read_last_name(const nvtxa__csv_layout *layout, const char *data,
+                                        size_t length, bool final, size_t at,
+                                        nvtxa__csv_record *record) {
+  text_line line;
+  nvtxa__csv_result result = find_line(data, length, final, at, &line);
+  if (result == NVTXA__CSV_BAD) {
+    line = (text_line){length, length}; /* no text, and no line break behind it */
+  } else if (result != NVTXA__CSV_RECORD) {
+    return result;
+  }
+  result = NVTXA__CSV_BAD;
+  if (at < line.end && data[at] == '"') {
+    result = read_last_wrapped(layout, data, length, final, at, line, record);
+  }
+  if (result != NVTXA__CSV_BAD || memchr(data + at, ',', line.end - at) != NULL) {
+    return result;
+  }
+  return end_with(data + at, line.end - at, false, &line, record);
+}
+
 /* The order of columns that nsys writes: nothing but plain columns around the name, and NameTree,
  * if there is one, last. */
 static bool is_nsys_order(const nvtxa__csv_layout *layout) {
@@ -380,7 +472,7 @@ static bool is_nsys_order(const nvtxa__csv_layout *layout) {
       return false;
     }
   }
-  return named && layout->kinds[layout->column_count - 1] != NVTXA__CSV_NAME;
+  return named;
 }
 
 static nvtxa__csv_result read_nsys(const nvtxa__csv_layout *layout, const char *data, size_t length,
@@ -395,6 +487,9 @@ static nvtxa__csv_result read_nsys(const nvtxa__csv_layout *layout, const char *
     if (result != NVTXA__CSV_RECORD) {
       return result;
     }
+  }
+  if (record->count + 1 == layout->column_count) {
+    return read_last_name(layout, data, length, final, at, record);
   }
   const char *comma = memchr(data + at, ',', length - at);
   if (comma == NULL) {

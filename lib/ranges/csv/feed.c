@@ -169,7 +169,7 @@ static nvtxa_status read_part(worker *w, uint64_t limit, part *p, nvtxa_error **
 
 /* Where a part begins, by its number alone: somewhere in a record. */
 static uint64_t part_begin(const crew *shared, const progress *from, size_t number) {
-  return from->feed->begin + number * (uint64_t)shared->part_size;
+  return from->feed->report.begin + number * (uint64_t)shared->part_size;
 }
 
 /* A part whose true beginning is not known yet: it is taken to be where a line begins. */
@@ -368,12 +368,12 @@ static size_t divide(crew *shared, nvtxa__feed *feeds, uint64_t *ret_bytes) {
   size_t part_count = 0;
   *ret_bytes = 0;
   for (size_t i = 0; i < shared->feed_count; i++) {
-    uint64_t bytes = feeds[i].report.size - feeds[i].begin;
+    uint64_t bytes = feeds[i].report.size - feeds[i].report.begin;
     shared->feeds[i] = (progress){
         .feed = &feeds[i],
         .part_count = (size_t)(bytes / shared->part_size) + 1,
-        .expected = feeds[i].begin,
-        .line = feeds[i].line,
+        .expected = feeds[i].report.begin,
+        .line = feeds[i].report.line,
     };
     part_count += shared->feeds[i].part_count;
     *ret_bytes += bytes;

@@ -1,12 +1,13 @@
 /*
- * CSV reports, from their text to a table: which column is which (columns.c), one record after the
- * other (cursor.c), what a record says (rows.c), and several threads at it (feed.c). report.c puts
- * it together.
+ * CSV reports, from their text to tables of ranges or to sums of GPU work: which column is which
+ * (columns.c), one record after the other (cursor.c), what a record says (rows.c), and several
+ * threads at it (feed.c). report.c puts it together for ranges, gpu-reports.c for GPU work.
  */
 #ifndef NVTXA_REPORT_INTERNAL_H
 #define NVTXA_REPORT_INTERNAL_H
 
 #include "csv-internal.h"
+#include "gpu/gpu-internal.h"
 #include "ranges/ranges-internal.h"
 #include "scan-internal.h"
 
@@ -50,7 +51,24 @@ enum nvtxa__gpu_column {
   NVTXA__GPU_COLUMNS
 };
 
-enum { NVTXA__REPORT_COLUMNS = NVTXA__GPU_COLUMNS }; /* of either, at most */
+/* Of the summary of kernels, which may have several rows for a name. */
+enum nvtxa__kernel_column {
+  NVTXA__KERNEL_DURATION,
+  NVTXA__KERNEL_INSTANCES,
+  NVTXA__KERNEL_NAME,
+};
+
+/* Of the trace of GPU operations. */
+enum nvtxa__operation_column {
+  NVTXA__OPERATION_DURATION,
+  NVTXA__OPERATION_GRID,
+  NVTXA__OPERATION_BYTES,
+  NVTXA__OPERATION_SOURCE,
+  NVTXA__OPERATION_DESTINATION,
+  NVTXA__OPERATION_NAME,
+};
+
+enum { NVTXA__REPORT_COLUMNS = NVTXA__GPU_COLUMNS }; /* of any, at most */
 
 /* What reading needs to know of a report. It is the same for all threads. */
 typedef struct nvtxa__report {
@@ -60,6 +78,8 @@ typedef struct nvtxa__report {
   const char *text;
   uint64_t size; /* of the text, in bytes */
   const nvtxa_hooks *hooks;
+  uint64_t begin;                     /* of the rows: behind the header */
+  uint64_t line;                      /* there */
   const nvtxa__known_column *columns; /* those needed */
   size_t column_count;
   size_t place[NVTXA__REPORT_COLUMNS];    /* where each needed column stands in a record */
@@ -71,6 +91,18 @@ typedef struct nvtxa__report {
 /* Find the needed columns in a header; `header` is its text. */
 nvtxa_status nvtxa__columns_map(nvtxa__report *report, const nvtxa__csv_record *record,
                                 nvtxa_text header, nvtxa_error **reterr);
+
+/* Open a file. nvtxa__report_close() is due in any case. */
+nvtxa_status nvtxa__report_open(nvtxa__report *report, const char *path, nvtxa_report kind,
+                                const nvtxa_hooks *hooks, nvtxa_error **reterr);
+
+/* Read the header, if the report is not empty altogether: then there are no rows either. */
+nvtxa_status nvtxa__report_begin(nvtxa__report *report, nvtxa_quoting quoting,
+                                 const nvtxa_hooks *hooks, nvtxa_error **reterr);
+
+/* All was read; what is still being written is no report yet. */
+nvtxa_status nvtxa__report_end(const nvtxa__report *report, nvtxa_error **reterr);
+void nvtxa__report_close(nvtxa__report *report);
 
 /* ---- records (cursor.c) ---- */
 
@@ -144,14 +176,28 @@ typedef struct nvtxa__said {
 
 nvtxa_status nvtxa__row_read(const nvtxa__cursor *cursor, nvtxa__said *said, nvtxa_error **reterr);
 
+/* What a record says of GPU work: of kernels of one name, or of one transfer or set. */
+typedef struct nvtxa__said_work {
+  bool elsewhere; /* a kernel in the trace: nothing counts, since the summary has it */
+  nvtxa_gpu_kind kind;
+  nvtxa_text first; /* as nvtxa__gpu_label_of() takes them */
+  nvtxa_text second;
+  nvtxa__gpu_sum sum;
+} nvtxa__said_work;
+
+nvtxa_status nvtxa__work_row_read(const nvtxa__cursor *cursor, nvtxa__said_work *said,
+                                  nvtxa_error **reterr);
+
+/* An error about a cell of the record: what it holds, and then `what`. */
+nvtxa_status nvtxa__cell_fail(const nvtxa__cursor *cursor, nvtxa_status status, size_t column,
+                              const char *what, nvtxa_error **reterr);
+
 /* ---- threads (feed.c) ---- */
 
 /* A report and the table that is made of it. */
 typedef struct nvtxa__feed {
   nvtxa__report report;
   nvtxa_ranges_builder *builder;
-  uint64_t begin; /* behind the header */
-  uint64_t line;
   nvtxa_ranges *ranges; /* the table, once it is done */
   nvtxa_status status;
   nvtxa_error *error;
@@ -168,12 +214,20 @@ typedef struct nvtxa__division {
 nvtxa_status nvtxa__feeds_read(nvtxa__feed *feeds, size_t count, nvtxa__division division,
                                nvtxa__activity *activity, nvtxa_error **reterr);
 
-/* ---- tables from reports (report.c) ---- */
+/* ---- GPU work from reports (gpu-reports.c) ---- */
 
-/* Open a file. nvtxa__report_close() is due after success, or nvtxa__reports_read(). */
-nvtxa_status nvtxa__report_open(nvtxa__feed *feed, const char *path, nvtxa_report kind,
-                                const nvtxa_hooks *hooks, nvtxa_error **reterr);
-void nvtxa__report_close(nvtxa__feed *feed);
+/* The kernels of one report and the transfers and sets of another. The reports are open, or in
+ * memory, and the caller closes them. */
+nvtxa_status nvtxa__gpu_reports_read(nvtxa__report *kern_sum, nvtxa__report *gpu_trace,
+                                     nvtxa_quoting quoting, const nvtxa_hooks *hooks,
+                                     nvtxa_gpu_work **ret_work, nvtxa_error **reterr);
+
+/* The same, of files. */
+nvtxa_status nvtxa__gpu_report_files_read(const char *kern_sum_path, const char *gpu_trace_path,
+                                          nvtxa_quoting quoting, const nvtxa_hooks *hooks,
+                                          nvtxa_gpu_work **ret_work, nvtxa_error **reterr);
+
+/* ---- tables from reports (report.c) ---- */
 
 /* What the caller wants. */
 nvtxa__division nvtxa__division_of(const nvtxa_ranges_options *options);
