@@ -347,6 +347,10 @@ nvtxa_status nvtxa_ranges_get(const nvtxa_ranges *ranges, size_t index, nvtxa_ra
   return nvtxa__result_copy(ret_range, &range, sizeof range);
 }
 
+int64_t nvtxa_ranges_unattributed_operations(const nvtxa_ranges *ranges) {
+  return ranges->unattributed.operations;
+}
+
 const nvtxa_gpu_work *nvtxa_ranges_gpu_work(const nvtxa_ranges *ranges) {
   return ranges->work;
 }

@@ -25,7 +25,8 @@ GPU_SCHEMA = """
 CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME
   (start INTEGER, end INTEGER, globalTid INTEGER, correlationId INTEGER);
 CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL
-  (start INTEGER, end INTEGER, correlationId INTEGER, globalPid INTEGER);
+  (start INTEGER, end INTEGER, correlationId INTEGER, globalPid INTEGER,
+   deviceId INTEGER DEFAULT 0, demangledName INTEGER DEFAULT 0);
 """
 MANIFEST = "capture_range: profile-target\nworkload: {{iterations: {}}}\n"
 
@@ -57,9 +58,11 @@ class SqliteCase(Case):
                 f"INSERT INTO NVTX_EVENTS ({', '.join(COLUMNS)}) VALUES "
                 f"({', '.join('?' * len(COLUMNS))})", [event.get(c) for c in COLUMNS])
         database.executemany("INSERT INTO StringIds VALUES (?, ?)", strings)
-        for table, rows in (("RUNTIME", calls), ("KERNEL", kernels)):
-            for row in rows:
-                database.execute(f"INSERT INTO CUPTI_ACTIVITY_KIND_{table} VALUES (?, ?, ?, ?)", row)
+        for table, columns, rows in (
+                ("RUNTIME", "start, end, globalTid, correlationId", calls),
+                ("KERNEL", "start, end, correlationId, globalPid", kernels)):
+            database.executemany(f"INSERT INTO CUPTI_ACTIVITY_KIND_{table} ({columns}) "
+                                 "VALUES (?, ?, ?, ?)", rows)
         if schema:
             database.executemany("INSERT INTO META_DATA_EXPORT VALUES (?, ?)", [
                 ("EXPORT_SCHEMA_VERSION", schema), ("EXPORT_PRODUCT_VERSION", "2023.4.4.54")])

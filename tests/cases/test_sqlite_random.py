@@ -11,6 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import NVTXA, Case, main, run  # noqa: E402
 
 PUSH_POP, START_END = 59, 60
+OPERATION = "start, end, correlationId, globalPid"
 REPORTS = ("nvtx_pushpop_trace", "nvtx_gpu_proj_trace")
 
 
@@ -64,8 +65,11 @@ class Export:
             CREATE TABLE META_DATA_EXPORT (name TEXT, value TEXT);
             INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_SCHEMA_VERSION', '3.9.0');
             CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start, end, globalTid, correlationId);
-            CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start, end, correlationId, globalPid);
-            CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (start, end, correlationId, globalPid);
+            CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY
+              (start, end, correlationId, globalPid, deviceId DEFAULT 0, srcKind DEFAULT 0,
+               dstKind DEFAULT 2, bytes DEFAULT 8);
+            CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET
+              (start, end, correlationId, globalPid, deviceId DEFAULT 0, bytes DEFAULT 8);
         """)
         ids = self.random.sample(range(1, 4 * len(self.ranges) + 2), len(self.ranges))
         self.ranges = [[i, *rest] for i, rest in zip(ids, self.ranges)]
@@ -75,7 +79,8 @@ class Export:
                              self.calls)
         for table in ("MEMCPY", "MEMSET"):
             half = self.operations[::2] if table == "MEMSET" else self.operations[1::2]
-            database.executemany(f"INSERT INTO CUPTI_ACTIVITY_KIND_{table} VALUES (?, ?, ?, ?)", half)
+            database.executemany(f"INSERT INTO CUPTI_ACTIVITY_KIND_{table} "
+                                 f"({OPERATION}) VALUES (?, ?, ?, ?)", half)
         database.commit()
         database.close()
 
@@ -192,7 +197,8 @@ class Large(Case):
         database.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME "
                          "(start, end, globalTid, correlationId)")
         database.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL "
-                         "(start, end, correlationId, globalPid)")
+                         "(start, end, correlationId, globalPid, deviceId DEFAULT 0, "
+                         "demangledName DEFAULT 0)")
         return path, database
 
     def test_deep(self):
@@ -203,7 +209,7 @@ class Large(Case):
         path, database = self.export([(i, 4 * depth - i, tid) for i in range(depth)])
         database.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, ?, ?)",
                              [(depth + i, 4 * depth - i, tid, i) for i in range(1000)])
-        database.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, ?, ?)",
+        database.executemany(f"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL ({OPERATION}) VALUES (?, ?, ?, ?)",
                              [(i, i + 10, i, tid & ~0xFFFFFF) for i in range(1000)])
         database.execute("UPDATE NVTX_EVENTS SET text = 'top' WHERE rowid = 1")
         database.commit()
@@ -230,7 +236,7 @@ class Large(Case):
         path, database = self.export([(i, 1000 - i, tid) for i in range(40) for tid in threads])
         database.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (500, 501, ?, ?)",
                              [(tid, t) for t, tid in enumerate(threads)])
-        database.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, ?, ?)",
+        database.executemany(f"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL ({OPERATION}) VALUES (?, ?, ?, ?)",
                              [(t, t + 5, t, tid & ~0xFFFFFF) for t, tid in enumerate(threads)])
         database.commit()
         database.close()
