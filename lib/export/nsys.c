@@ -236,6 +236,7 @@ nvtxa_status nvtxa__nsys_ask_reports(nvtxa__nsys *nsys, nvtxa_error **reterr) {
   if (status == NVTXA_OK) {
     status = choose(nsys, &offers, NVTXA_REPORT_PUSHPOP_TRACE, reterr);
   }
+  nsys->report_count = NVTXA__RANGE_REPORTS;
   return status != NVTXA_OK ? status : choose(nsys, &offers, NVTXA_REPORT_GPU_PROJ_TRACE, reterr);
 }
 
