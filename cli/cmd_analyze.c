@@ -66,6 +66,7 @@ static nvtxa_status get_export(struct work *work, nvtxa_error **error) {
   options.hooks = &work->hooks;
   options.engine = work->options->engine;
   options.keep_reports = !work->options->no_reports;
+  options.gpu_reports = true;
   if (work->options->no_export) {
     return nvtxa_export_open(work->options->run_dir, &options, &work->exported, error);
   }

@@ -1,10 +1,11 @@
-"""Ranges in Python, and the two CSV reports that a given nsys would write of them.
+"""Ranges in Python, and the CSV reports that a given nsys would write of them.
 
 The generator of the sample run and the recorded cases of faults describe a trace as a tree of Range
-objects; host_rows() and gpu_rows() compute the reports' columns from it as nsys does, so that a case
-states what happened and not what nsys made of it. A case that is about damage changes the rows, or
-the text, before it writes them.
+objects; host_rows(), gpu_rows(), kernel_rows() and operation_rows() compute the reports' columns
+from it as nsys does, so that a case states what happened and not what nsys made of it. A case that
+is about damage changes the rows, or the text, before it writes them.
 """
+import statistics
 from dataclasses import dataclass, field
 
 HOST_COLUMNS = ("Start (ns)", "End (ns)", "Duration (ns)", "DurChild (ns)", "DurNonChild (ns)",
@@ -13,6 +14,13 @@ HOST_COLUMNS = ("Start (ns)", "End (ns)", "Duration (ns)", "DurChild (ns)", "Dur
 GPU_COLUMNS = ("Name", "Projected Start (ns)", "Projected Duration (ns)", "Orig Start (ns)",
                "Orig Duration (ns)", "Style", "PID", "TID", "NumGPUOps", "Lvl", "NumChild",
                "RangeId", "ParentId", "RangeStack")
+# Those that all versions have; sizes are asked for in bytes.
+KERNEL_COLUMNS = ("Time (%)", "Total Time (ns)", "Instances", "Avg (ns)", "Med (ns)", "Min (ns)",
+                  "Max (ns)", "StdDev (ns)", "Name")
+OPERATION_COLUMNS = ("Start (ns)", "Duration (ns)", "CorrId", "GrdX", "GrdY", "GrdZ", "BlkX",
+                     "BlkY", "BlkZ", "Reg/Trd", "StcSMem (B)", "DymSMem (B)", "Bytes (B)",
+                     "SrcMemKd", "DstMemKd", "Device", "Ctx", "Strm", "Name")
+KERNEL = "void work<float, (int)4>(T1 *)"  # each operation is one
 
 
 @dataclass(frozen=True)
@@ -20,16 +28,19 @@ class Dialect:
     """How one family of nsys versions writes reports."""
     host_report: str
     gpu_report: str
+    kernel_report: str
+    operation_report: str
     nothing: str      # what an absent value is written as
     prefix: str       # what stands before a name of the default domain
     rfc4180: bool     # whether quotes are doubled and line breaks quoted
 
 
+NEW_NAMES = ("nvtx_pushpop_trace", "nvtx_gpu_proj_trace", "cuda_gpu_kern_sum", "cuda_gpu_trace")
 DIALECTS = {
-    "2022.4": Dialect("nvtxpptrace", "nvtxgpuproj", "None", "", False),
-    "2023.2": Dialect("nvtx_pushpop_trace", "nvtx_gpu_proj_trace", "None", "", False),
-    "2023.4": Dialect("nvtx_pushpop_trace", "nvtx_gpu_proj_trace", "", "", False),
-    "2025.1": Dialect("nvtx_pushpop_trace", "nvtx_gpu_proj_trace", "", ":", True),
+    "2022.4": Dialect("nvtxpptrace", "nvtxgpuproj", "gpukernsum", "gputrace", "None", "", False),
+    "2023.2": Dialect(*NEW_NAMES, "None", "", False),
+    "2023.4": Dialect(*NEW_NAMES, "", "", False),
+    "2025.1": Dialect(*NEW_NAMES, "", ":", True),
 }
 
 
@@ -125,6 +136,29 @@ def unattributed_row(operations, start, duration, version="2025.1", pid=4242, ti
     return row
 
 
+def _operations(roots):
+    return sorted(op for root in roots for op in root.every_operation())
+
+
+def kernel_rows(roots):
+    """The rows of cuda_gpu_kern_sum: one, where there is GPU work."""
+    times = [end - start for start, end in _operations(roots)]
+    if not times:
+        return []
+    deviation = statistics.stdev(times) if len(times) > 1 else 0
+    return [dict(zip(KERNEL_COLUMNS, (
+        100.0, sum(times), len(times), round(statistics.mean(times), 1),
+        float(statistics.median(times)), min(times), max(times), round(deviation, 1), KERNEL)))]
+
+
+def operation_rows(roots, version="2025.1"):
+    """The rows of cuda_gpu_trace: each operation, sorted by its start."""
+    nothing = DIALECTS[version].nothing
+    return [dict(zip(OPERATION_COLUMNS, (
+        start, end - start, number, 1, 1, 1, 32, 1, 1, 16, 0, 0, nothing, nothing, nothing,
+        "A GPU (0)", 1, 7, KERNEL))) for number, (start, end) in enumerate(_operations(roots), 1)]
+
+
 def _field(value, rfc4180):
     text = str(value)
     if rfc4180 and any(c in text for c in ',"\r\n'):
@@ -141,6 +175,12 @@ def to_csv(rows, columns, version="2025.1"):
 
 
 def reports(roots, version="2025.1"):
-    """Both reports, host and GPU, as text."""
+    """Both reports of ranges, host and GPU, as text."""
     return (to_csv(host_rows(roots, version), HOST_COLUMNS, version),
             to_csv(gpu_rows(roots, version), GPU_COLUMNS, version))
+
+
+def work_reports(roots, version="2025.1"):
+    """Both reports of GPU work, kernels in sum and each operation, as text."""
+    return (to_csv(kernel_rows(roots), KERNEL_COLUMNS, version),
+            to_csv(operation_rows(roots, version), OPERATION_COLUMNS, version))

@@ -66,6 +66,10 @@ typedef struct nvtxa_export_options {
  * `stats --help-reports` and a `stats` for each report from that one export (range ids join only
  * within one export). Success is what nsys wrote, not its exit status.
  *
+ * Asked for with `options->gpu_reports`, there are no reports of GPU work where nsys does not offer
+ * both, or cannot make them of this trace; a NVTXA_LOG_NOTICE says so. Empty ones mean that there
+ * was no such work.
+ *
  * With NVTXA_ENGINE_NSYS the reports are put into `stats/` and the private directory is removed
  * before this returns; files in `stats/` are replaced only when all are whole, and on failure they
  * are what they were. With NVTXA_ENGINE_NATIVE the private directory with the SQLite export lives
@@ -111,12 +115,12 @@ NVTXA_API nvtxa_status nvtxa_export_trace(const char *trace_path,
 /**
  * Take what lies in the run directory already; nsys is not needed.
  *
- * With NVTXA_ENGINE_NSYS these are the reports in `run_dir/stats/`, under either naming;
- * `export.json` says which they are, which engine made them, and of which trace. A warning is given
- * where the trace is absent, where it is not the one the reports were made from, or where nothing
- * says so. With NVTXA_ENGINE_NATIVE it is `run_dir/trace.sqlite`, with a warning where that is
- * older than the trace. NVTXA_ENGINE_AUTO takes the reports where there are any, else
- * `trace.sqlite`.
+ * With NVTXA_ENGINE_NSYS these are the reports in `run_dir/stats/`, under either naming, and those
+ * of GPU work where there are both; `export.json` says which they are, which engine made them, and
+ * of which trace. A warning is given where the trace is absent, where it is not the one the reports
+ * were made from, or where nothing says so. With NVTXA_ENGINE_NATIVE it is `run_dir/trace.sqlite`,
+ * with a warning where that is older than the trace. NVTXA_ENGINE_AUTO takes the reports where
+ * there are any, else `trace.sqlite`.
  *
  * @param run_dir     the run directory
  * @param options     NULL for the defaults; only `engine`, `keep_reports` and `hooks` are used
@@ -175,9 +179,9 @@ NVTXA_API nvtxa_text nvtxa_export_schema_version(const nvtxa_export *exported);
  * it is not known. Borrowed. Thread-safe. Since 0.1. */
 NVTXA_API nvtxa_text nvtxa_export_product_version(const nvtxa_export *exported);
 
-/** A report's file, `run_dir` included; NULL where there is none. Where the ranges are read from an
- * SQLite export, it is where nvtxa_stats_keep() puts it, if that was announced (`keep_reports`).
- * Borrowed. Thread-safe. Since 0.1. */
+/** A report's file, `run_dir` included; NULL where there is none, such as for a number that is no
+ * report's. Where the ranges are read from an SQLite export, it is where nvtxa_stats_keep() puts
+ * it, if that was announced (`keep_reports`). Borrowed. Thread-safe. Since 0.1. */
 NVTXA_API const char *nvtxa_export_report_path(const nvtxa_export *exported, nvtxa_report report);
 
 /** A report's file, relative to the run directory; no text where there is none. Borrowed.

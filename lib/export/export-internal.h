@@ -162,20 +162,23 @@ typedef struct nvtxa__nsys {
   const char *subject;     /* what a failure is about: the program, then the trace */
   const nvtxa__private *private;
   nvtxa__buffer version; /* no data: unknown */
-  int naming[NVTXA__RANGE_REPORTS];
-  int64_t size_bytes[NVTXA__RANGE_REPORTS];
+  bool gpu_reports;      /* those of GPU work are asked for */
+  size_t report_count;   /* reports to make: those of ranges, then those of GPU work or not */
+  int naming[NVTXA__EXPORTED_REPORTS];
+  int64_t size_bytes[NVTXA__EXPORTED_REPORTS];
 } nvtxa__nsys;
 
 /* Ask for the version. */
 nvtxa_status nvtxa__nsys_ask_version(nvtxa__nsys *nsys, nvtxa_error **reterr);
 
-/* Ask for the reports that there are. */
+/* Ask for the reports that there are, which decides on how many are made. */
 nvtxa_status nvtxa__nsys_ask_reports(nvtxa__nsys *nsys, nvtxa_error **reterr);
 
 /* From the trace to export.sqlite in the private directory. */
 nvtxa_status nvtxa__nsys_export(nvtxa__nsys *nsys, nvtxa_error **reterr);
 
-/* From export.sqlite to nsys_<report>.csv there. */
+/* From export.sqlite to nsys_<report>.csv there. Where that cannot tell what GPU work there was,
+ * the reports of it are made no more, and those that were made do not count. */
 nvtxa_status nvtxa__nsys_report(nvtxa__nsys *nsys, nvtxa_report report, nvtxa_error **reterr);
 
 /* ---- export.json (record.c) ---- */
@@ -190,10 +193,11 @@ typedef struct nvtxa__record {
   /* Ids of the ranges whose durations in the reports are no measures: CSV cannot tell. */
   const int64_t *unmeasured;
   size_t unmeasured_count;
+  size_t report_count; /* those of ranges, then those of GPU work: both or none */
   struct {
     nvtxa_text file; /* a name in stats/ */
     int64_t size_bytes;
-  } reports[NVTXA__RANGE_REPORTS];
+  } reports[NVTXA__EXPORTED_REPORTS];
 } nvtxa__record;
 
 nvtxa_status nvtxa__record_write(int directory, const char *shown_path, const nvtxa__record *record,
@@ -221,7 +225,7 @@ nvtxa_status nvtxa__land(const nvtxa__private *private, const nvtxa__record *rec
 typedef nvtxa_status (*nvtxa__write_report_fn)(void *user, nvtxa_report report, int directory,
                                                const char *file, nvtxa_error **reterr);
 
-/* Have both reports written, at the same time, and let them land in stats/. */
+/* Have both reports of ranges written, at the same time, and let them land in stats/. */
 nvtxa_status nvtxa__export_keep(const nvtxa_export *exported, const int64_t *unmeasured,
                                 size_t unmeasured_count, const nvtxa_hooks *hooks,
                                 nvtxa__write_report_fn write, void *user, nvtxa_error **reterr);
@@ -239,9 +243,9 @@ struct nvtxa_export {
   const char *sqlite_path; /* to read the ranges from; NULL: from the reports */
   nvtxa_text sqlite_relative;
   struct {
-    const char *path; /* ready to open */
+    const char *path; /* ready to open; NULL: there is none */
     nvtxa_text relative;
-  } reports[NVTXA__RANGE_REPORTS];
+  } reports[NVTXA__EXPORTED_REPORTS];
   nvtxa__warnings warnings;
 };
 

@@ -234,13 +234,16 @@ nvtxa_text nvtxa_export_product_version(const nvtxa_export *exported) {
   return exported->record.product_version;
 }
 
+static bool is_exported(nvtxa_report report) {
+  return (unsigned)report < NVTXA__EXPORTED_REPORTS;
+}
+
 const char *nvtxa_export_report_path(const nvtxa_export *exported, nvtxa_report report) {
-  return (unsigned)report < NVTXA__RANGE_REPORTS ? exported->reports[report].path : NULL;
+  return is_exported(report) ? exported->reports[report].path : NULL;
 }
 
 nvtxa_text nvtxa_export_report_relative_path(const nvtxa_export *exported, nvtxa_report report) {
-  return (unsigned)report < NVTXA__RANGE_REPORTS ? exported->reports[report].relative
-                                                 : (nvtxa_text){NULL, 0};
+  return is_exported(report) ? exported->reports[report].relative : nvtxa__text(NULL);
 }
 
 nvtxa_text nvtxa_export_trace_sha256(const nvtxa_export *exported) {

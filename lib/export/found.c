@@ -14,7 +14,7 @@
 
 struct search {
   int stats; /* -1: there is none */
-  bool present[NVTXA__RANGE_REPORTS][NVTXA__NAMING_COUNT];
+  bool present[NVTXA__EXPORTED_REPORTS][NVTXA__NAMING_COUNT];
   char reason[NVTXA__REASON]; /* why export.json does not say which the reports are */
 };
 
@@ -50,7 +50,7 @@ static nvtxa_status read_record(nvtxa__job *job, struct search *search, bool *re
   nvtxa_status status = nvtxa__record_read(search->stats, shown_path, &job->made->arena, record,
                                            ret_found, search->reason, reterr);
   free(shown_path);
-  for (int report = 0; report < NVTXA__RANGE_REPORTS && *ret_found; report++) {
+  for (size_t report = 0; report < record->report_count && *ret_found; report++) {
     nvtxa_text file = record->reports[report].file;
     if (file_size(search->stats, file.data) < 0) {
       char quoted[NVTXA__QUOTED];
@@ -68,7 +68,7 @@ static nvtxa_status read_record(nvtxa__job *job, struct search *search, bool *re
 /* 0 or -1. */
 static int warn_of_changed_reports(nvtxa__job *job, const struct search *search) {
   const nvtxa__record *record = &job->made->record;
-  for (int report = 0; report < NVTXA__RANGE_REPORTS; report++) {
+  for (size_t report = 0; report < record->report_count; report++) {
     char quoted[NVTXA__QUOTED];
     nvtxa_text file = record->reports[report].file;
     long long now = file_size(search->stats, file.data);
@@ -87,7 +87,7 @@ static int warn_of_changed_reports(nvtxa__job *job, const struct search *search)
 static nvtxa_status take_recorded(nvtxa__job *job, const struct search *search,
                                   nvtxa_error **reterr) {
   const nvtxa__record *record = &job->made->record;
-  for (int report = 0; report < NVTXA__RANGE_REPORTS; report++) {
+  for (size_t report = 0; report < record->report_count; report++) {
     if (nvtxa__job_set_report(job, (nvtxa_report)report, record->reports[report].file.data) != 0) {
       return nvtxa__out_of_memory(reterr);
     }
@@ -98,7 +98,7 @@ static nvtxa_status take_recorded(nvtxa__job *job, const struct search *search,
 /* ---- without ---- */
 
 static void look_for_reports(struct search *search) {
-  for (int report = 0; report < NVTXA__RANGE_REPORTS; report++) {
+  for (int report = 0; report < NVTXA__EXPORTED_REPORTS; report++) {
     for (int naming = 0; naming < NVTXA__NAMING_COUNT; naming++) {
       char file[NVTXA__REPORT_FILE];
       nvtxa__report_file(file, (nvtxa_report)report, naming);
@@ -153,6 +153,24 @@ static void describe_choice(const struct search *search, const char *const *take
   }
 }
 
+/* Those of GPU work need not be there. Under other names than those of ranges, or one alone, they
+ * are of another export. */
+static nvtxa_status take_gpu_reports(nvtxa__job *job, const struct search *search,
+                                     nvtxa_error **reterr) {
+  int naming = choose_naming(search, NVTXA_REPORT_PUSHPOP_TRACE);
+  bool there = naming == choose_naming(search, NVTXA_REPORT_GPU_PROJ_TRACE) &&
+               search->present[NVTXA_REPORT_CUDA_GPU_KERN_SUM][naming] &&
+               search->present[NVTXA_REPORT_CUDA_GPU_TRACE][naming];
+  for (int report = NVTXA__RANGE_REPORTS; report < NVTXA__EXPORTED_REPORTS && there; report++) {
+    char file[NVTXA__REPORT_FILE];
+    nvtxa__report_file(file, (nvtxa_report)report, naming);
+    if (nvtxa__job_set_report(job, (nvtxa_report)report, file) != 0) {
+      return nvtxa__out_of_memory(reterr);
+    }
+  }
+  return NVTXA_OK;
+}
+
 static nvtxa_status take_unidentified(nvtxa__job *job, struct search *search,
                                       nvtxa_error **reterr) {
   char files[NVTXA__RANGE_REPORTS][NVTXA__REPORT_FILE];
@@ -177,7 +195,7 @@ static nvtxa_status take_unidentified(nvtxa__job *job, struct search *search,
                   search->reason, choice) != 0) {
     return nvtxa__out_of_memory(reterr);
   }
-  return NVTXA_OK;
+  return take_gpu_reports(job, search, reterr);
 }
 
 /* ---- the trace beside them ---- */

@@ -57,6 +57,7 @@ nvtxa_status nvtxa__export_keep(const nvtxa_export *exported, const int64_t *unm
   nvtxa__record record = exported->record;
   record.unmeasured = unmeasured;
   record.unmeasured_count = unmeasured_count;
+  record.report_count = NVTXA__RANGE_REPORTS;
   nvtxa_status status =
       nvtxa__private_make(&private, exported->run, exported->shown_stats, hooks, reterr);
   if (status != NVTXA_OK) {

@@ -17,13 +17,14 @@
 
 #include "export-internal.h"
 
-enum { FILES = NVTXA__RANGE_REPORTS + 1, RECORD = NVTXA__RANGE_REPORTS, NAME = 80 };
+enum { FILES = NVTXA__EXPORTED_REPORTS + 1, NAME = 80 };
 
 static const char hint[] = "Check that stats/ can be written and that its disk has room left.";
 
 struct landing {
   const nvtxa__private *private;
-  const char *names[FILES]; /* the reports, then export.json */
+  size_t count;
+  const char *names[FILES]; /* `count` files: the reports, then export.json */
   bool saved[FILES];        /* the old file is in the private directory too */
   bool moved[FILES];        /* the new one is in stats/ */
 };
@@ -77,7 +78,7 @@ static int save(struct landing *landing, size_t index) {
  * export.json is not there either, or is the last one put back. */
 static void undo(struct landing *landing) {
   const nvtxa__private *private = landing->private;
-  for (size_t i = 0; i < FILES; i++) {
+  for (size_t i = 0; i < landing->count; i++) {
     if (landing->moved[i] && !landing->saved[i]) {
       unlinkat(private->parent, landing->names[i], 0);
     }
@@ -101,12 +102,12 @@ static void lock_stats(int stats) {
 
 static nvtxa_status move_all(struct landing *landing, bool sync, nvtxa_error **reterr) {
   const nvtxa__private *private = landing->private;
-  for (size_t i = FILES; i-- > 0;) { /* export.json first */
+  for (size_t i = landing->count; i-- > 0;) { /* export.json first */
     if (save(landing, i) != 0) {
       return failed(landing, "replace", i, reterr);
     }
   }
-  for (size_t i = 0; i < FILES; i++) {
+  for (size_t i = 0; i < landing->count; i++) {
     if (renameat(private->fd, landing->names[i], private->parent, landing->names[i]) != 0) {
       return failed(landing, "replace", i, reterr);
     }
@@ -114,18 +115,28 @@ static nvtxa_status move_all(struct landing *landing, bool sync, nvtxa_error **r
     nvtxa__log_file(private->hooks, "wrote", private->shown_parent, landing->names[i]);
   }
   if (sync && fsync(private->parent) != 0 && errno != EINVAL) { /* some file systems cannot */
-    return failed(landing, "sync the directory with", RECORD, reterr);
+    return failed(landing, "sync the directory with", landing->count - 1, reterr);
   }
   return NVTXA_OK;
 }
 
-/* The reports of an earlier export by an nsys with other names would be taken for these. */
-static void remove_other_naming(const struct landing *landing) {
-  for (int report = 0; report < NVTXA__RANGE_REPORTS; report++) {
+static bool has_landed(const struct landing *landing, const char *file) {
+  for (size_t i = 0; i < landing->count; i++) {
+    if (strcmp(file, landing->names[i]) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* The reports of an earlier export that none of these replaced would be taken for these: of an nsys
+ * with other names, or of GPU work. */
+static void remove_outdated(const struct landing *landing) {
+  for (int report = 0; report < NVTXA__EXPORTED_REPORTS; report++) {
     for (int naming = 0; naming < NVTXA__NAMING_COUNT; naming++) {
       char file[NVTXA__REPORT_FILE];
       nvtxa__report_file(file, (nvtxa_report)report, naming);
-      if (strcmp(file, landing->names[report]) != 0) {
+      if (!has_landed(landing, file)) {
         unlinkat(landing->private->parent, file, 0);
       }
     }
@@ -134,16 +145,14 @@ static void remove_other_naming(const struct landing *landing) {
 
 nvtxa_status nvtxa__land(const nvtxa__private *private, const nvtxa__record *record, bool sync,
                          nvtxa_error **reterr) {
-  struct landing landing = {
-      .private = private,
-      .names = {record->reports[NVTXA_REPORT_PUSHPOP_TRACE].file.data,
-                record->reports[NVTXA_REPORT_GPU_PROJ_TRACE].file.data, NVTXA__RECORD_FILE},
-  };
-  for (size_t i = 0; i < NVTXA__RANGE_REPORTS && sync; i++) {
-    if (sync_file(private->fd, landing.names[i]) != 0) {
+  struct landing landing = {.private = private, .count = record->report_count + 1};
+  for (size_t i = 0; i < record->report_count; i++) {
+    landing.names[i] = record->reports[i].file.data;
+    if (sync && sync_file(private->fd, landing.names[i]) != 0) {
       return failed(&landing, "sync", i, reterr);
     }
   }
+  landing.names[record->report_count] = NVTXA__RECORD_FILE;
   char *shown_path = nvtxa__join(private->shown_parent, NVTXA__RECORD_FILE);
   if (shown_path == NULL) {
     return nvtxa__out_of_memory(reterr);
@@ -156,7 +165,7 @@ nvtxa_status nvtxa__land(const nvtxa__private *private, const nvtxa__record *rec
   lock_stats(private->parent);
   status = move_all(&landing, sync, reterr);
   if (status == NVTXA_OK) {
-    remove_other_naming(&landing);
+    remove_outdated(&landing);
   } else {
     undo(&landing);
   }

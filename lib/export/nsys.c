@@ -9,6 +9,8 @@
  *   ... SKIPPED: X does not contain CUDA API data.     none, and this is why
  *   ...                none: the data is there, but no row came of it (start/end ranges alone, GPU
  *                      work outside every range); 2022.4 and 2023.4 print no verdict then
+ *   ... SKIPPED: X file does not contain TARGET_INFO_GPU table.
+ *                      unknown: what is lacking is to be joined with GPU work, and is not that work
  * A script that fails prints ERROR, and one that crashes takes nsys with it.
  */
 #include <errno.h>
@@ -173,7 +175,7 @@ nvtxa_status nvtxa__nsys_ask_version(nvtxa__nsys *nsys, nvtxa_error **reterr) {
 
 struct offers {
   size_t count;
-  bool offered[NVTXA__RANGE_REPORTS][NVTXA__NAMING_COUNT];
+  bool offered[NVTXA__EXPORTED_REPORTS][NVTXA__NAMING_COUNT];
 };
 
 /* "  cuda_gpu_sum[:nvtx-name][:base|:mangled] -- CUDA Summary (API/Kernels/MemOps)" */
@@ -192,7 +194,7 @@ static void offer_line(void *user, const char *data, size_t length) {
   }
   offers->count++;
   nvtxa_text name = {data + start, end - start};
-  for (int report = 0; report < NVTXA__RANGE_REPORTS; report++) {
+  for (int report = 0; report < NVTXA__EXPORTED_REPORTS; report++) {
     for (int naming = 0; naming < NVTXA__NAMING_COUNT; naming++) {
       if (nvtxa__text_is(name, nvtxa__report_name((nvtxa_report)report, naming))) {
         offers->offered[report][naming] = true;
@@ -201,21 +203,55 @@ static void offer_line(void *user, const char *data, size_t length) {
   }
 }
 
-static nvtxa_status choose(nvtxa__nsys *nsys, const struct offers *offers, nvtxa_report report,
-                           nvtxa_error **reterr) {
+/* The first naming under which it is on offer. False: under none. */
+static bool choose_naming(nvtxa__nsys *nsys, const struct offers *offers, nvtxa_report report) {
   for (int naming = 0; naming < NVTXA__NAMING_COUNT; naming++) {
     if (offers->offered[report][naming]) {
       nsys->naming[report] = naming;
-      return NVTXA_OK;
+      return true;
     }
   }
+  return false;
+}
+
+static const char *shown_version(const nvtxa__nsys *nsys) {
+  return nsys->version.data == NULL ? "of unknown version" : nsys->version.data;
+}
+
+static nvtxa_status not_offered(const nvtxa__nsys *nsys, nvtxa_report report,
+                                nvtxa_error **reterr) {
   return nvtxa__fail(
       reterr, NVTXA_ERROR_NSYS_NO_REPORT,
       &(nvtxa__where){.hint = "Use a full installation of Nsight Systems 2022.4 or later (--nsys "
                               "PATH)."},
       "this nsys (%s) does not offer the report %s, nor %s as older ones call it",
-      nsys->version.data == NULL ? "of unknown version" : nsys->version.data,
-      nvtxa__report_name(report, NVTXA__NAMING_NEW), nvtxa__report_name(report, NVTXA__NAMING_OLD));
+      shown_version(nsys), nvtxa__report_name(report, NVTXA__NAMING_NEW),
+      nvtxa__report_name(report, NVTXA__NAMING_OLD));
+}
+
+static nvtxa_status choose_reports(nvtxa__nsys *nsys, const struct offers *offers,
+                                   nvtxa_error **reterr) {
+  for (int report = 0; report < NVTXA__RANGE_REPORTS; report++) {
+    if (!choose_naming(nsys, offers, (nvtxa_report)report)) {
+      return not_offered(nsys, (nvtxa_report)report, reterr);
+    }
+  }
+  nsys->report_count = NVTXA__RANGE_REPORTS;
+  if (!nsys->gpu_reports) {
+    return NVTXA_OK;
+  }
+  if (choose_naming(nsys, offers, NVTXA_REPORT_CUDA_GPU_KERN_SUM) &&
+      choose_naming(nsys, offers, NVTXA_REPORT_CUDA_GPU_TRACE)) {
+    nsys->report_count = NVTXA__EXPORTED_REPORTS;
+  } else {
+    nvtxa__log(nsys->child.hooks, NVTXA_LOG_NOTICE,
+               "this nsys (%s) does not offer both reports of GPU work, %s and %s: the export has "
+               "neither",
+               shown_version(nsys),
+               nvtxa__report_name(NVTXA_REPORT_CUDA_GPU_KERN_SUM, NVTXA__NAMING_NEW),
+               nvtxa__report_name(NVTXA_REPORT_CUDA_GPU_TRACE, NVTXA__NAMING_NEW));
+  }
+  return NVTXA_OK;
 }
 
 nvtxa_status nvtxa__nsys_ask_reports(nvtxa__nsys *nsys, nvtxa_error **reterr) {
@@ -233,10 +269,7 @@ nvtxa_status nvtxa__nsys_ask_reports(nvtxa__nsys *nsys, nvtxa_error **reterr) {
   if (status == NVTXA_OK && (broken || offers.count == 0)) {
     status = failed(nsys, &output, &result, doing, broken ? NULL : "it listed none", reterr);
   }
-  if (status == NVTXA_OK) {
-    status = choose(nsys, &offers, NVTXA_REPORT_PUSHPOP_TRACE, reterr);
-  }
-  return status != NVTXA_OK ? status : choose(nsys, &offers, NVTXA_REPORT_GPU_PROJ_TRACE, reterr);
+  return status != NVTXA_OK ? status : choose_reports(nsys, &offers, reterr);
 }
 
 /* ---- the export ---- */
@@ -272,10 +305,20 @@ nvtxa_status nvtxa__nsys_export(nvtxa__nsys *nsys, nvtxa_error **reterr) {
 
 /* ---- a report ---- */
 
+/* What nsys says of an export that has nothing for a report. Of GPU work it may lack something
+ * else, whatever there was of that. */
+static const char lacks[] = "does not contain";
+static const char *const lacks_rows[NVTXA__EXPORTED_REPORTS] = {
+    [NVTXA_REPORT_PUSHPOP_TRACE] = lacks,
+    [NVTXA_REPORT_GPU_PROJ_TRACE] = lacks,
+    [NVTXA_REPORT_CUDA_GPU_KERN_SUM] = "does not contain CUDA kernel data",
+    [NVTXA_REPORT_CUDA_GPU_TRACE] = "does not contain GPU trace data",
+};
+
 /* nsys said why the report has no rows, or made it without a verdict (see above). */
-static bool is_known_empty(const nvtxa__output *output, int64_t size) {
+static bool is_known_empty(nvtxa_report report, const nvtxa__output *output, int64_t size) {
   if (output->skipped[0] != '\0') {
-    return strstr(output->skipped, "does not contain") != NULL;
+    return strstr(output->skipped, lacks_rows[report]) != NULL;
   }
   return size == 0 && output->processing && !output->processed;
 }
@@ -298,7 +341,7 @@ static nvtxa_status no_rows(const nvtxa__nsys *nsys, const nvtxa__output *output
       skipped ? output->skipped : "nsys found NVTX data in the trace, but no push/pop range");
 }
 
-/* Nothing at all where an empty report belongs: make the file, so that each export lands both. */
+/* Nothing at all where an empty report belongs: make the file, so that each export lands it. */
 static nvtxa_status create_empty(const nvtxa__nsys *nsys, const char *file, nvtxa_error **reterr) {
   int fd =
       openat(nsys->private->fd, file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
@@ -309,6 +352,36 @@ static nvtxa_status create_empty(const nvtxa__nsys *nsys, const char *file, nvtx
   }
   nvtxa__close(&fd);
   return NVTXA_OK;
+}
+
+/* One of the two says little without the other. */
+static nvtxa_status do_without_gpu_reports(nvtxa__nsys *nsys, nvtxa_report report,
+                                           const nvtxa__output *output) {
+  nsys->report_count = NVTXA__RANGE_REPORTS;
+  nvtxa__log(nsys->child.hooks, NVTXA_LOG_NOTICE,
+             "nsys cannot make %s of this trace, so the export has neither report of GPU work: %s",
+             nvtxa__report_name(report, NVTXA__NAMING_NEW), output->skipped);
+  return NVTXA_OK;
+}
+
+static nvtxa_status judge_empty(nvtxa__nsys *nsys, nvtxa_report report, const char *file,
+                                int64_t size, const nvtxa__output *output,
+                                const nvtxa__result *result, const char *doing,
+                                nvtxa_error **reterr) {
+  bool known = is_known_empty(report, output, size);
+  if (!known && strstr(output->skipped, lacks) != NULL) {
+    return do_without_gpu_reports(nsys, report, output);
+  }
+  if (!known) {
+    return failed(nsys, output, result, doing,
+                  size == 0 ? "the report is empty and it did not say why" : "it left no report",
+                  reterr);
+  }
+  if (report == NVTXA_REPORT_PUSHPOP_TRACE) {
+    return no_rows(nsys, output, nvtxa__report_name(report, nsys->naming[report]), reterr);
+  }
+  nsys->size_bytes[report] = 0;
+  return size < 0 ? create_empty(nsys, file, reterr) : NVTXA_OK;
 }
 
 static nvtxa_status judge_report(nvtxa__nsys *nsys, nvtxa_report report,
@@ -327,16 +400,7 @@ static nvtxa_status judge_report(nvtxa__nsys *nsys, nvtxa_report report,
     return whole ? NVTXA_OK
                  : failed(nsys, output, result, doing, "it did not say that it was done", reterr);
   }
-  if (!is_known_empty(output, size)) {
-    return failed(nsys, output, result, doing,
-                  size == 0 ? "the report is empty and it did not say why" : "it left no report",
-                  reterr);
-  }
-  if (report == NVTXA_REPORT_PUSHPOP_TRACE) {
-    return no_rows(nsys, output, nvtxa__report_name(report, nsys->naming[report]), reterr);
-  }
-  nsys->size_bytes[report] = 0;
-  return size < 0 ? create_empty(nsys, file, reterr) : NVTXA_OK;
+  return judge_empty(nsys, report, file, size, output, result, doing, reterr);
 }
 
 nvtxa_status nvtxa__nsys_report(nvtxa__nsys *nsys, nvtxa_report report, nvtxa_error **reterr) {
@@ -344,10 +408,11 @@ nvtxa_status nvtxa__nsys_report(nvtxa__nsys *nsys, nvtxa_report report, nvtxa_er
   char activity[64];
   char doing[64];
   const char *name = nvtxa__report_name(report, NVTXA__NAMING_NEW);
+  bool in_bytes = report == NVTXA_REPORT_CUDA_GPU_TRACE; /* else sizes are rounded to MB */
   const char *const argv[] = {nsys->child.program,
                               "stats",
                               option,
-                              "--format=csv",
+                              in_bytes ? "--format=csv:mem=B" : "--format=csv",
                               "--output=nsys",
                               "--force-overwrite=true",
                               NVTXA__EXPORT_FILE,

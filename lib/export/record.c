@@ -34,7 +34,7 @@ static json_t *text_json(nvtxa_text text) {
 
 static json_t *reports_json(const nvtxa__record *record) {
   json_t *reports = json_object();
-  for (int report = 0; report < NVTXA__RANGE_REPORTS; report++) {
+  for (size_t report = 0; report < record->report_count; report++) {
     json_t *one = json_pack("{s:o, s:I}", "file", text_json(record->reports[report].file),
                             "size_bytes", (json_int_t)record->reports[report].size_bytes);
     const char *name = nvtxa__report_name((nvtxa_report)report, NVTXA__NAMING_NEW);
@@ -204,6 +204,23 @@ static bool take_report(struct reading *reading, const json_t *reports, nvtxa_re
   return true;
 }
 
+/* Those of ranges, and those of GPU work where there are entries for them. */
+static bool take_reports(struct reading *reading, const json_t *reports, nvtxa__record *record) {
+  record->report_count = NVTXA__RANGE_REPORTS;
+  for (int report = NVTXA__RANGE_REPORTS; report < NVTXA__EXPORTED_REPORTS; report++) {
+    const char *name = nvtxa__report_name((nvtxa_report)report, NVTXA__NAMING_NEW);
+    if (json_object_get(reports, name) != NULL) {
+      record->report_count = NVTXA__EXPORTED_REPORTS;
+    }
+  }
+  for (size_t report = 0; report < record->report_count; report++) {
+    if (!take_report(reading, reports, (nvtxa_report)report, record)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 /* Text or null. A key that is not there counts as null. */
 static bool take_text_or_null(struct reading *reading, const json_t *root, const char *key,
                               nvtxa_text *ret) {
@@ -277,10 +294,7 @@ static bool take_record(struct reading *reading, const json_t *root, nvtxa__reco
     return false;
   }
   return take_trace(reading, json_object_get(root, "trace"), &record->trace) &&
-         take_report(reading, json_object_get(root, "reports"), NVTXA_REPORT_PUSHPOP_TRACE,
-                     record) &&
-         take_report(reading, json_object_get(root, "reports"), NVTXA_REPORT_GPU_PROJ_TRACE,
-                     record);
+         take_reports(reading, json_object_get(root, "reports"), record);
 }
 
 /* The file's bytes, or a reason why there are none; false is an error that the caller cannot help.

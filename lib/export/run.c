@@ -64,7 +64,8 @@ static nvtxa_status record_nsys(nvtxa__job *job, const nvtxa__nsys *nsys, nvtxa_
 
 static nvtxa_status record_reports(nvtxa__job *job, const nvtxa__nsys *nsys, nvtxa_error **reterr) {
   nvtxa__record *record = &job->made->record;
-  for (int report = 0; report < NVTXA__RANGE_REPORTS; report++) {
+  record->report_count = nsys->report_count;
+  for (size_t report = 0; report < nsys->report_count; report++) {
     char file[NVTXA__REPORT_FILE];
     nvtxa__report_file(file, (nvtxa_report)report, nsys->naming[report]);
     record->reports[report].file = keep_text(job, file, strlen(file));
@@ -83,7 +84,7 @@ static nvtxa_status make_reports(nvtxa__job *job, nvtxa__nsys *nsys, nvtxa_error
   /* Where it was known beforehand that they are needed, they were asked for beforehand. */
   nvtxa_status status =
       job->options.engine == NVTXA_ENGINE_NSYS ? NVTXA_OK : nvtxa__nsys_ask_reports(nsys, reterr);
-  for (int report = 0; report < NVTXA__RANGE_REPORTS && status == NVTXA_OK; report++) {
+  for (size_t report = 0; report < nsys->report_count && status == NVTXA_OK; report++) {
     status = nvtxa__nsys_report(nsys, (nvtxa_report)report, reterr);
   }
   if (status == NVTXA_OK) {
@@ -179,6 +180,7 @@ static nvtxa_status work_in(nvtxa__job *job, const toolbox *tools, const source 
       .trace_path = trace->absolute,
       .shown_trace = trace->shown,
       .private = private,
+      .gpu_reports = job->options.gpu_reports,
   };
   nvtxa_status status = nvtxa__nsys_ask_version(&nsys, reterr);
   if (status == NVTXA_OK && job->options.engine == NVTXA_ENGINE_NSYS) {

@@ -89,7 +89,42 @@ class Success(ExportCase):
         self.assertEqual(sorted(analysis["provenance"]["reports"]),
                          ["nvtx_gpu_proj_trace", "nvtx_pushpop_trace"])
         self.assertEqual(sorted(p.name for p in (directory / "stats").iterdir()),
-                         ["export.json", "nsys_nvtxgpuproj.csv", "nsys_nvtxpptrace.csv"])
+                         ["export.json", "nsys_gpukernsum.csv", "nsys_gputrace.csv",
+                          "nsys_nvtxgpuproj.csv", "nsys_nvtxpptrace.csv"])
+
+    def test_gpu_work(self):
+        """Sizes in bytes: by itself nsys rounds them to thousands of kilobytes."""
+        directory = self.traced()
+        self.export(directory)
+        reports_made = [call for call in self.calls()["call"] if "--report=cuda_gpu_" in call]
+        self.assertEqual([call.split()[1:3] for call in reports_made],
+                         [["--report=cuda_gpu_kern_sum", "--format=csv"],
+                          ["--report=cuda_gpu_trace", "--format=csv:mem=B"]])
+        record = json.loads((directory / "stats" / "export.json").read_text())
+        self.assertEqual(sorted(record["reports"]), ["cuda_gpu_kern_sum", "cuda_gpu_trace",
+                                                     "nvtx_gpu_proj_trace", "nvtx_pushpop_trace"])
+        for report in record["reports"].values():
+            self.assertEqual((directory / "stats" / report["file"]).stat().st_size,
+                             report["size_bytes"])
+
+    def test_gpu_work_that_nsys_does_not_tell_of(self):
+        """Neither report, and no empty one: that would say that there was no such work."""
+        directory = self.traced()
+        self.export(directory)
+        warnings = self.result(directory)["warnings"]
+        for setting, notice in (({"FAKE_NAMES": "ranges"}, "does not offer both reports"),
+                                ({"FAKE_OPERATIONS": "skipped-for-table"}, "TARGET_INFO_GPU"),
+                                ({"FAKE_OPERATIONS": "skipped-for-column"}, "greenContextId")):
+            with self.subTest(notice):
+                done = self.export(directory, **setting)
+                self.assertIn(notice, done.stderr)
+                self.assertEqual(self.result(directory)["warnings"], warnings)
+                self.assertEqual(sorted(p.name for p in (directory / "stats").iterdir()),
+                                 ["export.json", "nsys_nvtx_gpu_proj_trace.csv",
+                                  "nsys_nvtx_pushpop_trace.csv"])
+
+    def test_crashed_report_of_gpu_work(self):
+        self.fails(self.traced(), "cuda_gpu_trace", "ERROR", FAKE_OPERATIONS="error")
 
     def test_unknown_version(self):
         directory = self.traced()
@@ -180,7 +215,7 @@ class Commands(ExportCase):
         self.export(directory, cwd=elsewhere, NSYS_STATS_REPORT_PATH=str(elsewhere),
                     PYTHONPATH=str(elsewhere))
         calls = self.calls()
-        self.assertEqual(len(calls["call"]), 5)
+        self.assertEqual(len(calls["call"]), 7)
         for cwd in calls["cwd"]:
             self.assertNotIn(cwd, (str(directory), str(directory / "stats"), str(elsewhere)))
             self.assertFalse(os.path.exists(cwd), "the private directory is gone")

@@ -361,6 +361,15 @@ class WaysToAnExport(SqliteCase):
                          ["export.json", "nsys_nvtx_gpu_proj_trace.csv",
                           "nsys_nvtx_pushpop_trace.csv"])
 
+    def test_gpu_reports_of_an_earlier_export(self):
+        """They are not of this SQLite export, beside whose reports they would stand."""
+        for name in ("cuda_gpu_kern_sum", "cuda_gpu_trace", "gpukernsum", "gputrace"):
+            self.write(self.directory / "stats" / f"nsys_{name}.csv", "stale")
+        self.analyze(self.directory, "--no-export")
+        self.assertEqual(sorted(p.name for p in (self.directory / "stats").iterdir()),
+                         ["export.json", "nsys_nvtx_gpu_proj_trace.csv",
+                          "nsys_nvtx_pushpop_trace.csv"])
+
     def test_unknown_schema(self):
         for schema, text in (("4.1.0", "follows schema 4.1.0"),
                              ("", "does not say which schema")):

@@ -17,7 +17,7 @@ import termios
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import NVTXA, SOURCE, Case  # noqa: E402 (support also makes testdata/ importable)
-from nsys_reports import DIALECTS, Range, reports  # noqa: E402
+from nsys_reports import DIALECTS, Range, reports, work_reports  # noqa: E402
 
 GOLDEN = pathlib.Path(__file__).resolve().parent / "golden"
 SCHEMA = SOURCE / "docs" / "schema" / "analysis-1.schema.json"
@@ -116,7 +116,10 @@ class CliCase(Case):
         """A run directory with a manifest and a trace, and what the stand-in makes of the trace."""
         dialect = DIALECTS[version]
         roots = capture(children or [iteration(0), iteration(1)])
-        for report, text in zip((dialect.host_report, dialect.gpu_report), reports(roots, version)):
+        names = (dialect.host_report, dialect.gpu_report, dialect.kernel_report,
+                 dialect.operation_report)
+        texts = (*reports(roots, version), *work_reports(roots, version))
+        for report, text in zip(names, texts):
             self.write(self.replay / f"{report}.csv", text)
         self.write(self.replay / "version.txt", f"NVIDIA Nsight Systems version {version}.3\n")
         self.write(self.top / name / "manifest.yaml", manifest)

@@ -6,6 +6,8 @@ NVTXA_WORKLOAD and NVTXA_BAD_BYTE, the programs to profile. No GPU is needed, so
 CPU work.
 """
 import contextlib
+import csv
+import io
 import json
 import math
 import os
@@ -36,6 +38,18 @@ device: cpu
 capture_range: profile-target
 workload:
   iterations: {iterations}
+"""
+ADD_MEMORY_SET = """\
+import sqlite3, sys
+with sqlite3.connect(sys.argv[1]) as database:
+    database.executescript('''
+        CREATE TABLE IF NOT EXISTS TARGET_INFO_GPU (id INTEGER, name TEXT);
+        CREATE TABLE IF NOT EXISTS ENUM_CUDA_MEM_KIND (id INTEGER, name TEXT, label TEXT);
+        CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (start INTEGER, end INTEGER, deviceId INTEGER,
+            contextId INTEGER, greenContextId INTEGER, streamId INTEGER, correlationId INTEGER,
+            value INTEGER, bytes INTEGER, memKind INTEGER);
+        INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES (100, 300, 0, 1, 0, 7, 1, 0, 1234567, 2);
+    ''')
 """
 
 
@@ -122,7 +136,7 @@ class RealCase(Case):
     def assert_stats_are_tidy(self, directory):
         """The reports and export.json: no private directory, export or half a file is left."""
         names = sorted(p.name for p in (directory / "stats").iterdir())
-        self.assertEqual(len(names), 3, names)
+        self.assertIn(len(names), (3, 5) if ENGINE == "nsys" else (3,), names)
         self.assertIn("export.json", names)
         self.assertTrue(all(n == "export.json" or n.endswith(".csv") for n in names), names)
 
@@ -213,6 +227,48 @@ class Numbers(RealCase):
                 self.assertNotIn(SECRET.encode(), path.read_bytes(), path)
 
 
+@unittest.skipIf(ENGINE != "nsys", "they are not asked for")
+class ReportsOfGpuWork(RealCase):
+    def reports_of(self, directory):
+        """Their content, by report, as export.json names them."""
+        record = json.loads((directory / "stats" / "export.json").read_text())
+        files = {report: record["reports"][report]["file"] for report in record["reports"]
+                 if report.startswith("cuda_gpu_")}
+        self.assertEqual(set(files.values()), {path.name for path in directory.glob("stats/*.csv")
+                                               if "nvtx" not in path.name})
+        return {report: (directory / "stats" / file).read_text() for report, file in files.items()}
+
+    def test_no_such_work(self):
+        """Empty reports say so. nsys 2023.4 makes none where the trace knows of no GPU, and that
+        says nothing."""
+        directory = self.workload_run()
+        done = self.analyze(directory, *USE_NSYS)
+        if "TARGET_INFO_GPU" in done.stderr:
+            self.assertNotIn("2022.4", self.result(directory)["provenance"]["nsys_version"])
+            self.assertIn("neither report of GPU work", done.stderr)
+            self.assertEqual(self.reports_of(directory), {})
+        else:
+            self.assertNotIn("report of GPU work", done.stderr)
+            self.assertEqual(self.reports_of(directory),
+                             {"cuda_gpu_kern_sum": "", "cuda_gpu_trace": ""})
+
+    def test_sizes_in_bytes(self):
+        """A capture made without a GPU lacks GPU work: one memory set is put into its export."""
+        self.write(self.top / "add.py", ADD_MEMORY_SET)
+        wrapper = self.write(self.top / "wrapped-nsys", f"""\
+#!/bin/sh
+'{NSYS}' "$@" || exit
+[ "$1" != export ] || '{sys.executable}' '{self.top}/add.py' export.sqlite
+""")
+        wrapper.chmod(0o755)
+        directory = self.workload_run()
+        self.analyze(directory, "--nsys", wrapper, "--engine", ENGINE)
+        reports = self.reports_of(directory)
+        self.assertEqual(reports["cuda_gpu_kern_sum"], "")
+        (row,) = csv.DictReader(io.StringIO(reports["cuda_gpu_trace"]))
+        self.assertEqual((row["Bytes (B)"], row["Duration (ns)"]), ("1234567", "200"))
+
+
 class Traces(RealCase):
     def test_no_nvtx(self):
         trace = Captures.trace("no-nvtx", "/bin/true", capture=profile)
@@ -280,6 +336,7 @@ class Places(RealCase):
         script = f"open({str(mark)!r}, 'w')\n"
         for place in (directory, directory / "stats", elsewhere):
             for name in ("nvtx_pushpop_trace", "nvtx_gpu_proj_trace", "nvtxpptrace", "nvtxgpuproj",
+                         "cuda_gpu_kern_sum", "cuda_gpu_trace", "gpukernsum", "gputrace",
                          "nsysstats", "sqlite3", "sitecustomize"):
                 self.write(place / f"{name}.py", script)
         environment = dict(os.environ, NSYS_STATS_REPORT_PATH=str(elsewhere),

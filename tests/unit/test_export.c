@@ -29,6 +29,12 @@ extern int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
 
 #define NEW_FILES "export.json nsys_nvtx_gpu_proj_trace.csv nsys_nvtx_pushpop_trace.csv"
 #define OLD_FILES "export.json nsys_nvtxgpuproj.csv nsys_nvtxpptrace.csv"
+/* With those of GPU work. */
+#define ALL_NEW_FILES                                               \
+  "export.json nsys_cuda_gpu_kern_sum.csv nsys_cuda_gpu_trace.csv " \
+  "nsys_nvtx_gpu_proj_trace.csv nsys_nvtx_pushpop_trace.csv"
+#define ALL_OLD_FILES \
+  "export.json nsys_gpukernsum.csv nsys_gputrace.csv nsys_nvtxgpuproj.csv nsys_nvtxpptrace.csv"
 
 /* ---- a run directory and a call on it ---- */
 
@@ -238,6 +244,29 @@ static void expect_warnings(const struct place *place, const nvtxa_warning_kind 
     cr_expect_eq(warning.kind, kinds[i], "%s", warning.text.data);
     cr_expect_eq(warning.text.data[warning.text.length - 1], '.');
   }
+}
+
+/* Whether a report is in stats/ under a name. NULL: there is none. */
+static void expect_report(const struct place *place, nvtxa_report report, const char *file) {
+  const char *path = nvtxa_export_report_path(place->exported, report);
+  nvtxa_text relative = nvtxa_export_report_relative_path(place->exported, report);
+  char expected[400];
+  if (file == NULL) {
+    cr_expect_null(path, "%s", path);
+    cr_expect_null(relative.data);
+    cr_expect_eq(relative.length, 0);
+    return;
+  }
+  path_of(expected, sizeof expected, "%s/%s", place->stats, file);
+  cr_expect(path != NULL && strcmp(path, expected) == 0, "%s is not %s", path, expected);
+  path_of(expected, sizeof expected, "stats/%s", file);
+  cr_expect(nvtxa__text_is(relative, expected), "%s is not %s", relative.data, expected);
+}
+
+static void expect_gpu_reports(const struct place *place, const char *kern_sum,
+                               const char *gpu_trace) {
+  expect_report(place, NVTXA_REPORT_CUDA_GPU_KERN_SUM, kern_sum);
+  expect_report(place, NVTXA_REPORT_CUDA_GPU_TRACE, gpu_trace);
 }
 
 static void expect_warning(const struct place *place, nvtxa_warning_kind kind, const char *part) {
@@ -651,6 +680,188 @@ Test(export, standard_descriptors_may_be_closed) {
   place_end(&place);
 }
 
+/* ---- the reports of GPU work ---- */
+
+/* Gets the notices, one after the other. */
+static void keep_notice(void *user, nvtxa_log_level level, const char *message) {
+  if (level == NVTXA_LOG_NOTICE) {
+    nvtxa__buffer_printf(user, "%s\n", message);
+  }
+}
+
+/* Runs with the reports of GPU work, and holds what is noticed. */
+static void place_must_run_with_gpu(struct place *place, const char *notice) {
+  nvtxa__buffer notices = {0};
+  place->options.gpu_reports = true;
+  place->hooks.log = keep_notice;
+  place->hooks.user = &notices;
+  place_must_run(place);
+  cr_expect_str_eq(notices.data == NULL ? "" : notices.data, notice);
+  expect_warnings(place, NULL, 0);
+  nvtxa__buffer_free(&notices);
+  place->hooks.log = NULL;
+}
+
+static void place_unset(struct place *place) {
+  free(place->environment[--place->variables]);
+  place->environment[place->variables] = NULL;
+}
+
+Test(export_gpu, reports_land_with_the_others) {
+  static const nvtxa_engine engines[] = {NVTXA_ENGINE_AUTO, NVTXA_ENGINE_NSYS};
+  for (size_t i = 0; i < NVTXA__COUNT(engines); i++) {
+    struct place place;
+    place_make(&place);
+    place.options.engine = engines[i];
+    place_must_run_with_gpu(&place, "");
+    cr_expect_str_eq(list(place.stats), ALL_NEW_FILES);
+    expect_gpu_reports(&place, "nsys_cuda_gpu_kern_sum.csv", "nsys_cuda_gpu_trace.csv");
+    char *log = read_file("%s", place.log);
+    cr_expect(contains(log,
+                       "call stats --report=cuda_gpu_kern_sum --format=csv --output=nsys "
+                       "--force-overwrite=true export.sqlite\n"));
+    cr_expect(contains(log,
+                       "call stats --report=cuda_gpu_trace --format=csv:mem=B --output=nsys "
+                       "--force-overwrite=true export.sqlite\n"));
+    free(log);
+    char *operations = read_file("%s/nsys_cuda_gpu_trace.csv", place.stats);
+    cr_expect(contains(operations, "Bytes (B)"), "%s", operations);
+    char *text = read_file("%s/export.json", place.stats);
+    json_t *record = json_loads(text, 0, NULL);
+    json_t *reports = json_object_get(record, "reports");
+    json_t *expected = json_pack("{s:s, s:I}", "file", "nsys_cuda_gpu_trace.csv", "size_bytes",
+                                 (json_int_t)strlen(operations));
+    cr_expect(json_equal(json_object_get(reports, "cuda_gpu_trace"), expected), "%s", text);
+    cr_expect_eq(json_object_size(reports), 4, "%s", text);
+    json_decref(expected);
+    json_decref(record);
+    free(text);
+    free(operations);
+    place_must_open(&place);
+    expect_warnings(&place, NULL, 0);
+    expect_gpu_reports(&place, "nsys_cuda_gpu_kern_sum.csv", "nsys_cuda_gpu_trace.csv");
+    place_end(&place);
+  }
+}
+
+Test(export_gpu, reports_that_there_never_are) {
+  static const int numbers[] = {NVTXA_REPORT_NVTX_KERN_SUM, NVTXA_REPORT_COUNT, 1000, -1, INT_MIN};
+  struct place place;
+  place_make(&place);
+  place_must_run_with_gpu(&place, "");
+  for (size_t i = 0; i < NVTXA__COUNT(numbers); i++) {
+    expect_report(&place, (nvtxa_report)numbers[i], NULL);
+  }
+  place_end(&place);
+}
+
+/* Each export leaves its own reports alone, whatever the one before left. */
+Test(export_gpu, those_of_an_earlier_export_go) {
+  struct place place;
+  place_make(&place);
+  place_must_run_with_gpu(&place, "");
+  place_set(&place, "FAKE_NAMES=old");
+  place_must_run_with_gpu(&place, "");
+  cr_expect_str_eq(list(place.stats), ALL_OLD_FILES);
+  expect_gpu_reports(&place, "nsys_gpukernsum.csv", "nsys_gputrace.csv");
+  char *operations = read_file("%s/nsys_gputrace.csv", place.stats);
+  cr_expect(contains(operations, "Bytes (B)"), "%s", operations);
+  free(operations);
+  place_unset(&place);
+  place_must_run_with_gpu(&place, "");
+  cr_expect_str_eq(list(place.stats), ALL_NEW_FILES);
+  write_file("stale", "%s/nsys_gputrace.csv", place.stats);
+  place.options.gpu_reports = false;
+  place_must_run(&place);
+  cr_expect_str_eq(list(place.stats), NEW_FILES);
+  expect_gpu_reports(&place, NULL, NULL);
+  char *log = read_file("%s", place.log);
+  char *last = strstr(log, "--version"); /* of four exports */
+  for (char *next = last; next != NULL; next = strstr(next + 1, "--version")) {
+    last = next;
+  }
+  cr_expect(!contains(last, "cuda_gpu"), "%s", last);
+  free(log);
+  place_must_open(&place);
+  expect_gpu_reports(&place, NULL, NULL);
+  expect_warnings(&place, NULL, 0);
+  place_end(&place);
+}
+
+Test(export_gpu, reports_that_are_not_on_offer) {
+  static const char *const offers[] = {"ranges", "ranges cuda_gpu_trace", "ranges gpukernsum"};
+  struct place place;
+  place_make(&place);
+  place_must_run_with_gpu(&place, "");
+  for (size_t i = 0; i < NVTXA__COUNT(offers); i++) {
+    place_set(&place, "FAKE_NAMES=%s", offers[i]);
+    place_must_run_with_gpu(
+        &place,
+        "this nsys (NVIDIA Nsight Systems version 2025.1.3) does not offer both reports of "
+        "GPU work, cuda_gpu_kern_sum and cuda_gpu_trace: the export has neither\n");
+    cr_expect_str_eq(list(place.stats), NEW_FILES, "%s", offers[i]);
+    expect_gpu_reports(&place, NULL, NULL);
+    place_unset(&place);
+  }
+  place_set(&place, "FAKE_NAMES=ranges cuda_gpu_trace gpukernsum"); /* one under each naming */
+  place_must_run_with_gpu(&place, "");
+  expect_gpu_reports(&place, "nsys_gpukernsum.csv", "nsys_cuda_gpu_trace.csv");
+  place_must_open(&place);
+  expect_gpu_reports(&place, "nsys_gpukernsum.csv", "nsys_cuda_gpu_trace.csv");
+  place_end(&place);
+}
+
+Test(export_gpu, no_such_work) {
+  static const char *const ways[] = {"skipped", "skipped-no-file", "no-verdict"};
+  for (size_t i = 0; i < NVTXA__COUNT(ways); i++) {
+    struct place place;
+    place_make(&place);
+    place_set(&place, "FAKE_KERNELS=%s", ways[i]);
+    place_set(&place, "FAKE_OPERATIONS=%s", ways[i]);
+    place_must_run_with_gpu(&place, "");
+    cr_expect_str_eq(list(place.stats), ALL_NEW_FILES, "%s", ways[i]);
+    expect_content("", place.stats, "nsys_cuda_gpu_kern_sum.csv");
+    expect_content("", place.stats, "nsys_cuda_gpu_trace.csv");
+    place_must_open(&place);
+    expect_warnings(&place, NULL, 0);
+    expect_gpu_reports(&place, "nsys_cuda_gpu_kern_sum.csv", "nsys_cuda_gpu_trace.csv");
+    place_end(&place);
+  }
+}
+
+/* What nsys lacks there is not the work: an empty report would deny it. */
+Test(export_gpu, work_that_nsys_cannot_tell_of) {
+  static const struct {
+    const char *setting;
+    const char *notice;
+  } cases[] = {
+      {"FAKE_KERNELS=skipped-for-table",
+       "nsys cannot make cuda_gpu_kern_sum of this trace, so the export has neither report of GPU "
+       "work: SKIPPED: export.sqlite file does not contain TARGET_INFO_GPU table.\n"},
+      {"FAKE_OPERATIONS=skipped-for-table",
+       "nsys cannot make cuda_gpu_trace of this trace, so the export has neither report of GPU "
+       "work: SKIPPED: export.sqlite file does not contain TARGET_INFO_GPU table.\n"},
+      {"FAKE_OPERATIONS=skipped-for-column",
+       "nsys cannot make cuda_gpu_trace of this trace, so the export has neither report of GPU "
+       "work: SKIPPED: export.sqlite does not contain 'greenContextId' column. Please re-export "
+       "it.\n"},
+  };
+  struct place place;
+  place_make(&place);
+  for (size_t i = 0; i < NVTXA__COUNT(cases); i++) {
+    place_must_run_with_gpu(&place, "");
+    place_set(&place, "%s", cases[i].setting);
+    place_must_run_with_gpu(&place, cases[i].notice);
+    place_unset(&place);
+    cr_expect_str_eq(list(place.stats), NEW_FILES, "%s", cases[i].setting);
+    expect_gpu_reports(&place, NULL, NULL);
+    char *record = read_file("%s/export.json", place.stats);
+    cr_expect(!contains(record, "cuda_gpu"), "%s", record);
+    free(record);
+  }
+  place_end(&place);
+}
+
 /* ---- what fails ---- */
 
 /* Each with reports of an earlier day in stats/, which must stay as they are. */
@@ -721,17 +932,37 @@ Test(export, failures_of_nsys) {
       {"FAKE_GPU=no-report", NVTXA_ERROR_NSYS_FAILED, "it left no report", NULL},
       {"FAKE_GPU=skipped-exists", NVTXA_ERROR_NSYS_FAILED, "SKIPPED: output file", NULL},
       {"FAKE_GPU=half", NVTXA_ERROR_NSYS_FAILED, "did not say that it was done", NULL},
+      {"FAKE_KERNELS=error", NVTXA_ERROR_NSYS_FAILED,
+       "making the report cuda_gpu_kern_sum: ERROR: Report 'cuda_gpu_kern_sum.py' encountered",
+       NULL},
+      {"FAKE_KERNELS=exit3", NVTXA_ERROR_NSYS_FAILED, "(exit status 3)", NULL},
+      {"FAKE_KERNELS=empty-processed", NVTXA_ERROR_NSYS_FAILED, "did not say why", NULL},
+      {"FAKE_OPERATIONS=error", NVTXA_ERROR_NSYS_FAILED,
+       "making the report cuda_gpu_trace: ERROR: Report 'cuda_gpu_trace.py' encountered", NULL},
+      {"FAKE_OPERATIONS=killed", NVTXA_ERROR_NSYS_FAILED, "SIGKILL", NULL},
+      {"FAKE_OPERATIONS=unknown", NVTXA_ERROR_NSYS_FAILED, "could not be found.", NULL},
+      {"FAKE_OPERATIONS=half", NVTXA_ERROR_NSYS_FAILED, "did not say that it was done", NULL},
+      {"FAKE_OPERATIONS=quiet-empty", NVTXA_ERROR_NSYS_FAILED, "did not say why", NULL},
+      {"FAKE_OPERATIONS=no-report", NVTXA_ERROR_NSYS_FAILED, "it left no report", NULL},
+      {"FAKE_OPERATIONS=skipped-exists", NVTXA_ERROR_NSYS_FAILED, "SKIPPED: output file", NULL},
+      {"FAKE_OPERATIONS=directory", NVTXA_ERROR_NSYS_FAILED, "not a regular file", NULL},
   };
   for (size_t i = 0; i < NVTXA__COUNT(cases); i++) {
     struct place place;
     place_make(&place);
     place_fill(&place);
+    write_file("old operations", "%s/nsys_cuda_gpu_trace.csv", place.stats);
+    place.options.gpu_reports = true;
     place_set(&place, "%s", cases[i].setting);
     place_run(&place);
     cr_expect_eq(place.status, cases[i].status, "%s: %s", cases[i].setting,
                  nvtxa_status_name(place.status));
     expect_error(&place, cases[i].status, cases[i].message, cases[i].hint);
-    cr_expect_str_eq(list(place.stats), NEW_FILES, "%s", cases[i].setting);
+    cr_expect_str_eq(list(place.stats),
+                     "export.json nsys_cuda_gpu_trace.csv nsys_nvtx_gpu_proj_trace.csv "
+                     "nsys_nvtx_pushpop_trace.csv",
+                     "%s", cases[i].setting);
+    expect_content("old operations", place.stats, "nsys_cuda_gpu_trace.csv");
     expect_content("old host", place.stats, "nsys_nvtx_pushpop_trace.csv");
     expect_content("old gpu", place.stats, "nsys_nvtx_gpu_proj_trace.csv");
     expect_content("old record", place.stats, "export.json");
@@ -907,7 +1138,8 @@ static bool mount_small(const char *path) {
 
 /* nsys says PROCESSED and exits with 0 over a report that was cut short for want of space. */
 Test(export, disk_that_is_full) {
-  static const char *const settings[] = {"FAKE_HOST=disk-full", "FAKE_GPU=disk-was-full"};
+  static const char *const settings[] = {"FAKE_HOST=disk-full", "FAKE_GPU=disk-was-full",
+                                         "FAKE_OPERATIONS=disk-full"};
   for (size_t i = 0; i < NVTXA__COUNT(settings); i++) {
     struct place place;
     place_make(&place);
@@ -917,6 +1149,7 @@ Test(export, disk_that_is_full) {
     }
     write_file("a trace", "%s/trace.nsys-rep", place.run);
     place_fill(&place);
+    place.options.gpu_reports = true;
     place_set(&place, "%s", settings[i]);
     place_run(&place);
     expect_error(&place, NVTXA_ERROR_IO, "the disk had no room left while nsys wrote to it, making",
@@ -929,31 +1162,33 @@ Test(export, disk_that_is_full) {
   }
 }
 
-/* Landing: the second rename cannot succeed, so the first is undone. */
+/* Landing: one rename cannot succeed, so those before it are undone. */
 Test(export, landing_is_all_or_nothing) {
   static const char *const in_the_way[] = {"nsys_nvtx_pushpop_trace.csv",
-                                           "nsys_nvtx_gpu_proj_trace.csv", "export.json"};
+                                           "nsys_nvtx_gpu_proj_trace.csv", "export.json",
+                                           "nsys_cuda_gpu_kern_sum.csv", "nsys_cuda_gpu_trace.csv"};
   for (size_t i = 0; i < NVTXA__COUNT(in_the_way); i++) {
     struct place place;
     char path[400];
     place_make(&place);
     place_fill(&place);
+    write_file("old kernels", "%s/nsys_cuda_gpu_kern_sum.csv", place.stats);
+    write_file("old operations", "%s/nsys_cuda_gpu_trace.csv", place.stats);
+    place.options.gpu_reports = true;
     path_of(path, sizeof path, "%s/%s", place.stats, in_the_way[i]);
     cr_assert_eq(unlink(path), 0);
     cr_assert_eq(mkdir(path, 0777), 0);
     write_file("precious", "%s/file", path);
     place_run(&place);
     expect_error(&place, NVTXA_ERROR_IO, in_the_way[i], "stats/");
-    cr_expect_str_eq(list(place.stats), NEW_FILES);
+    cr_expect_str_eq(list(place.stats), ALL_NEW_FILES);
     expect_content("precious", path, "file");
-    if (i != 0) {
-      expect_content("old host", place.stats, "nsys_nvtx_pushpop_trace.csv");
-    }
-    if (i != 1) {
-      expect_content("old gpu", place.stats, "nsys_nvtx_gpu_proj_trace.csv");
-    }
-    if (i != 2) {
-      expect_content("old record", place.stats, "export.json");
+    static const char *const old[] = {"old host", "old gpu", "old record", "old kernels",
+                                      "old operations"};
+    for (size_t k = 0; k < NVTXA__COUNT(in_the_way); k++) {
+      if (k != i) {
+        expect_content(old[k], place.stats, in_the_way[k]);
+      }
     }
     place_end(&place);
   }
@@ -1053,12 +1288,13 @@ Test(export, an_export_that_is_killed_leaves_the_old_reports) {
 
 Test(export, deadline_ends_nsys_and_its_group) {
   static const char *const settings[] = {"FAKE_EXPORT=hang", "FAKE_GPU=deaf", "FAKE_LIST=flood",
-                                         "FAKE_HOST=flood"};
+                                         "FAKE_HOST=flood", "FAKE_OPERATIONS=hang"};
   for (size_t i = 0; i < NVTXA__COUNT(settings); i++) {
     struct place place;
     place_make(&place);
     place_fill(&place);
     place_set(&place, "%s", settings[i]);
+    place.options.gpu_reports = true;
     place.options.timeout_ns = 1000000000;
     int64_t start_ns = nvtxa__now_ns();
     place_run(&place);
@@ -1084,13 +1320,14 @@ static void *cancel_when_there_is_a_grandchild(void *user) {
 }
 
 Test(export, cancelling_ends_nsys_and_its_group) {
-  static const char *const settings[] = {"FAKE_EXPORT=hang", "FAKE_HOST=deaf"};
+  static const char *const settings[] = {"FAKE_EXPORT=hang", "FAKE_HOST=deaf", "FAKE_KERNELS=hang"};
   for (size_t i = 0; i < NVTXA__COUNT(settings); i++) {
     struct place place;
     pthread_t thread;
     place_make(&place);
     place_fill(&place);
     place_set(&place, "%s", settings[i]);
+    place.options.gpu_reports = true;
     place.options.timeout_ns = -1;
     cancel_flag = 0;
     place.hooks.cancel = &cancel_flag;
@@ -1415,6 +1652,73 @@ Test(export_found, no_reports) {
   place_end(&place);
 }
 
+/* They are optional, but what is there must be of one export as far as names can tell. */
+Test(export_found, gpu_reports_that_nothing_identifies) {
+  static const struct {
+    const char *files; /* in stats/ */
+    const char *kern_sum;
+    const char *gpu_trace;
+  } cases[] = {
+      {"nvtx_pushpop_trace nvtx_gpu_proj_trace", NULL, NULL},
+      {"nvtx_pushpop_trace nvtx_gpu_proj_trace cuda_gpu_kern_sum cuda_gpu_trace",
+       "nsys_cuda_gpu_kern_sum.csv", "nsys_cuda_gpu_trace.csv"},
+      {"nvtxpptrace nvtxgpuproj gpukernsum gputrace", "nsys_gpukernsum.csv", "nsys_gputrace.csv"},
+      {"nvtx_pushpop_trace nvtx_gpu_proj_trace cuda_gpu_trace", NULL, NULL},
+      {"nvtx_pushpop_trace nvtx_gpu_proj_trace cuda_gpu_kern_sum gputrace", NULL, NULL},
+      /* Of another nsys, and so of another export. */
+      {"nvtx_pushpop_trace nvtx_gpu_proj_trace gpukernsum gputrace", NULL, NULL},
+      {"nvtx_pushpop_trace nvtx_gpu_proj_trace nvtxpptrace nvtxgpuproj gpukernsum gputrace", NULL,
+       NULL},
+      {"nvtx_pushpop_trace nvtx_gpu_proj_trace gpukernsum gputrace cuda_gpu_kern_sum "
+       "cuda_gpu_trace",
+       "nsys_cuda_gpu_kern_sum.csv", "nsys_cuda_gpu_trace.csv"},
+      {"nvtx_pushpop_trace nvtxgpuproj cuda_gpu_kern_sum cuda_gpu_trace", NULL, NULL},
+  };
+  for (size_t i = 0; i < NVTXA__COUNT(cases); i++) {
+    struct place place;
+    char names[128];
+    place_make(&place);
+    cr_assert_eq(mkdir(place.stats, 0777), 0);
+    path_of(names, sizeof names, "%s", cases[i].files);
+    for (char *name = strtok(names, " "); name != NULL; name = strtok(NULL, " ")) {
+      write_file("", "%s/nsys_%s.csv", place.stats, name);
+    }
+    place_must_open(&place);
+    expect_gpu_reports(&place, cases[i].kern_sum, cases[i].gpu_trace);
+    expect_warning(&place, NVTXA_WARNING_REPORTS_UNIDENTIFIED, "export.json is absent");
+    place_end(&place);
+  }
+}
+
+Test(export_found, gpu_reports_that_were_changed) {
+  struct place place;
+  place_make(&place);
+  place_must_run_with_gpu(&place, "");
+  write_file("edited", "%s/nsys_cuda_gpu_trace.csv", place.stats);
+  place_must_open(&place);
+  expect_warning(&place, NVTXA_WARNING_REPORTS_OF_ANOTHER_TRACE,
+                 "stats/nsys_cuda_gpu_trace.csv was changed after it was made (6 bytes");
+  remove_from(place.stats, "nsys_cuda_gpu_trace.csv");
+  place_must_open(&place);
+  expect_warning(&place, NVTXA_WARNING_REPORTS_UNIDENTIFIED,
+                 "export.json names nsys_cuda_gpu_trace.csv, which is not there");
+  expect_gpu_reports(&place, NULL, NULL);
+  place_end(&place);
+}
+
+/* Reports of GPU work that export.json says nothing of are none of that export. */
+Test(export_found, gpu_reports_beside_a_record_without_them) {
+  struct place place;
+  place_make(&place);
+  place_must_run(&place);
+  write_file("stale", "%s/nsys_cuda_gpu_kern_sum.csv", place.stats);
+  write_file("stale", "%s/nsys_cuda_gpu_trace.csv", place.stats);
+  place_must_open(&place);
+  expect_gpu_reports(&place, NULL, NULL);
+  expect_warnings(&place, NULL, 0);
+  place_end(&place);
+}
+
 /* A record that is damaged or hostile, made from a whole one by replacing a piece. */
 Test(export_found, records_that_are_damaged) {
   static const struct {
@@ -1451,10 +1755,14 @@ Test(export_found, records_that_are_damaged) {
       {"\"file\": \"nsys_nvtx_push", "\"file\": \"a\\nb\", \"x\": \"", "is not a line of text"},
       {"\"file\": \"nsys_nvtx_push", "\"file\": \"other.csv\", \"x\": \"",
        "names other.csv, which is not there"},
+      {"\"cuda_gpu_trace\": {", "\"x\": {", "'reports.cuda_gpu_trace' is not an object"},
+      {"\"cuda_gpu_kern_sum\": {", "\"x\": {", "'reports.cuda_gpu_kern_sum' is not an object"},
+      {"\"file\": \"nsys_cuda_gpu_t", "\"file\": \"../nsys_cuda_gpu_t",
+       "is not the name of a file"},
   };
   struct place place;
   place_make(&place);
-  place_must_run(&place);
+  place_must_run_with_gpu(&place, "");
   char *text = read_file("%s/export.json", place.stats);
   for (size_t i = 0; i < NVTXA__COUNT(cases); i++) {
     const char *at = strstr(text, cases[i].piece);
