@@ -87,6 +87,20 @@ static int add_bucket(attributing *a, uint32_t parent, uint32_t bucket, uint32_t
   return 0;
 }
 
+/* Whether a set has a bucket. Start/end ranges of one scope may enclose each other: with a push/pop
+ * range between them, whose scope leaves out the outer one. */
+static bool has_bucket(const attributing *a, uint32_t set, uint32_t bucket) {
+  const nvtxa__gpu_set *sets = a->sets.items;
+  uint32_t latest = a->latest[bucket];
+  if (latest == UNKNOWN_SET || sets[latest].parent == set) {
+    return false; /* nearly always; a set is only made where the bucket is new to it */
+  }
+  while (set != 0 && sets[set].bucket != bucket) {
+    set = sets[set].parent;
+  }
+  return set != 0;
+}
+
 static int begin_sets(attributing *a) {
   size_t bucket_count = a->analysis->gpu_groups.count + a->analysis->iteration_count;
   a->sets.bucket_count = bucket_count;
@@ -127,7 +141,8 @@ static int find_sets(attributing *a) {
     while (length > 0) {
       uint32_t next = a->way[--length];
       uint32_t bucket = a->bucket[next];
-      if (bucket != NVTXA__NO_BUCKET && add_bucket(a, set, bucket, &set) != 0) {
+      if (bucket != NVTXA__NO_BUCKET && !has_bucket(a, set, bucket) &&
+          add_bucket(a, set, bucket, &set) != 0) {
         return -1;
       }
       a->set[next] = set;
