@@ -184,6 +184,7 @@ typedef struct sweep {
   uint32_t *place; /* by bucket: where it is in `items`, or NVTXA__NO_ITEM */
   uint32_t *found; /* buckets that enclose the call in hand */
   size_t found_capacity;
+  int64_t backward_ns; /* how long before its start any call ends: its clock was turned back */
 } sweep;
 
 static int enter(sweep *s, uint32_t row) {
@@ -219,7 +220,7 @@ static int compare_buckets(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* All that has begun and reaches to the end of the call. What ended before it began is past. */
+/* All that has begun and reaches to the end of the call. What no later call can end in is past. */
 static int take_call(sweep *s, uint32_t call) {
   const nvtxa__gpu_calls *calls = &s->a->work->calls;
   int64_t start_ns = nvtxa__packed_get(&calls->start_ns, call);
@@ -229,7 +230,7 @@ static int take_call(sweep *s, uint32_t call) {
     return -1;
   }
   for (size_t i = 0; i < s->count;) {
-    if (s->items[i].end_ns < start_ns && s->items[i].end_ns < end_ns) {
+    if (start_ns - s->items[i].end_ns > s->backward_ns) {
       leave(s, i);
       continue;
     }
@@ -247,6 +248,15 @@ static int take_call(sweep *s, uint32_t call) {
   }
   s->a->of_call[call] = set;
   return 0;
+}
+
+static int64_t most_backward_ns(const nvtxa__gpu_calls *calls) {
+  int64_t least_ns = 0;
+  for (size_t i = 0; i < calls->count; i++) {
+    int64_t duration_ns = nvtxa__packed_get(&calls->duration_ns, i);
+    least_ns = duration_ns < least_ns ? duration_ns : least_ns;
+  }
+  return -least_ns;
 }
 
 /* One thread: its rows and calls by their starts. */
@@ -341,7 +351,11 @@ static int make_loose(const attributing *a, loose *l) {
 
 static nvtxa_status sweep_loose(attributing *a, const loose *l, nvtxa_error **reterr) {
   size_t bucket_count = a->sets.bucket_count;
-  sweep s = {.a = a, .place = nvtxa__alloc(bucket_count + 1, sizeof *s.place)};
+  sweep s = {
+      .a = a,
+      .place = nvtxa__alloc(bucket_count + 1, sizeof *s.place),
+      .backward_ns = most_backward_ns(&a->work->calls),
+  };
   nvtxa_status status = s.place == NULL ? nvtxa__out_of_memory(reterr) : NVTXA_OK;
   if (status == NVTXA_OK) {
     memset(s.place, 0xFF, (bucket_count + 1) * sizeof *s.place); /* NVTXA__NO_ITEM */
