@@ -161,8 +161,9 @@ def closeness(outer):
 
 
 class Threads:
-    """Looks for what encloses an interval, in blocks of each thread's ranges that know how far they
-    reach: all pairs are too many for the traces of real programs."""
+    """Looks for what encloses an interval, by the bounds of each range of the thread. Blocks of
+    ranges that cannot have it are left out: all pairs are too many in the traces of real programs.
+    """
     BLOCK = 64
 
     def __init__(self, ranges):
@@ -176,7 +177,8 @@ class Threads:
 
     def around(self, thread, start, end):
         """The ranges of a thread that enclose an interval, bounds included."""
-        return [r for block, reach in self.blocks.get(thread, []) if reach >= end
+        return [r for block, reach in self.blocks.get(thread, [])
+                if block[0].start <= start and reach >= end
                 for r in block if r.start <= start and r.end >= end]
 
     def parent(self, inner):
