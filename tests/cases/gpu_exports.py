@@ -45,8 +45,9 @@ class RandomExport:
         self.width = r.choice((8, 30, 400))
         self.start_end = r.choice((0, 0, 0.3, 0.7))
         self.open = r.choice((0, 0, 0.25)) * still_open
-        self.instants = r.random() < 0.5  # calls without length, and ids with several calls
-        self.names = r.sample(RANGE_NAMES, r.randint(1, len(RANGE_NAMES)))
+        self.call_lengths = r.choice(((1, 3), (1, 3), (0, 0, 1), (-3, 0, 1, 3)))
+        self.shared_ids = r.random() < 0.4  # several calls with one id, and calls with none
+        self.names = r.sample(RANGE_NAMES, r.choice((1, 1, 2, 4, len(RANGE_NAMES))))
         self.kernels = r.sample(range(len(KERNELS)), r.choice((2, 5, len(KERNELS))))
         self.devices = r.sample((0, 1, 2, 7), r.randint(1, 3))
         self.absent = {column for column in sorted(OPTIONAL) if r.random() < 0.2}
@@ -116,25 +117,29 @@ class RandomExport:
     # ---- calls and operations ----
 
     def make_calls(self):
+        """Each process numbers its own calls, so that the ids of two processes meet. The last
+        thread has calls only."""
         r = self.random
         self.calls = []
         for number, thread in enumerate(self.threads + [self.threads[-1] + 1]):
-            own = [x for x in self.ranges if x[4] == thread and x[2] and x[2] - x[1] > 1]
             for i in range(r.randint(0, 12)):
-                start = BEGIN + r.randint(-2, self.width)
-                if own and r.random() < 0.6:  # within a range, perhaps up to its bounds
-                    within = r.choice(own)
-                    start = r.randint(within[1], within[2] - 1)
-                    end = r.randint(start + 1, within[2])
-                else:
-                    end = start + r.choice((1, 3, max(self.width // 4, 1)))
-                # Each process numbers its own calls: the ids of two processes meet.
-                correlation = 100 * number % 200 + i
-                if self.instants:
-                    end = r.choice((start, end, end, end - 3))
-                    correlation = r.choice((None, *range(1, 13)))
+                start, end = self.call_bounds(thread)
+                correlation = r.choice((None, *range(1, 13))) if self.shared_ids else \
+                    100 * number % 200 + i
                 self.calls.append((start, end, thread, correlation))
         r.shuffle(self.calls)
+
+    def call_bounds(self, thread):
+        """Within a range, or from a bound of one, or anywhere."""
+        r = self.random
+        own = [x for x in self.ranges if x[4] == thread and x[2] and x[2] > x[1]]
+        start = BEGIN + r.randint(-2, self.width)
+        if own and r.random() < 0.7:
+            _, begin, end, *_ = r.choice(own)
+            start = r.choice((r.randint(begin, end - 1), begin, end))
+            if start < end and r.random() < 0.7:
+                return start, r.randint(start + 1, end)
+        return start, start + r.choice((*self.call_lengths, max(self.width // 4, 1)))
 
     def operation(self, process, correlation):
         r = self.random

@@ -15,7 +15,7 @@ TID = 1 << 48 | 7 << 24 | 7
 class AgainstTheModel(GpuCase):
     def test_random_exports(self):
         numbers = 0
-        for seed in range(150):
+        for seed in range(200):
             with self.subTest(seed=seed):
                 path = RandomExport(seed).write(self.trace())
                 numbers += self.assert_as_the_model(path)
