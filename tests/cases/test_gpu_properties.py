@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What must hold for any analysis of GPU work, whatever the trace: between the numbers of one scope,
-between scopes, and between the analyses of exports that differ in what does not matter."""
+"""What must hold for any analysis of GPU work, whatever the trace: between the numbers of one
+scope, between scopes, and between the analyses of exports that differ in what does not matter."""
 import random
 import sqlite3
 

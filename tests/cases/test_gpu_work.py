@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""What the GPU did, number by number: generated exports against a model that follows the definitions
-(gpu_model.py), and what was wrong once, each in its smallest form with the right answer."""
+"""What the GPU did, number by number: generated exports against a model that follows the
+definitions (gpu_model.py), and what was wrong once, each in its smallest form with the right
+answer."""
 import sqlite3
 import sys
 

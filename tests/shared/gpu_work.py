@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""What the GPU did in recorded traces that stand outside this repository, where they are given: each
-total against a query that groups and sums in SQL, and every number against the model of the cases.
+"""What the GPU did in recorded traces that stand outside this repository, where they are given:
+each total against a query that groups and sums in SQL, and every number against the model of the
+cases.
 
 usage: gpu_work.py NVTXA [DIRECTORY]      DIRECTORY, else $NVTXA_SHARED, holds cases/real and /files
 """
