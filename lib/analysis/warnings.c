@@ -279,10 +279,11 @@ static int warn_of_gpu_work(nvtxa_analysis *analysis) {
     untimed += analysis->devices[i].untimed;
   }
   if (missing > 0 &&
-      nvtxa__warn(&analysis->warnings, NVTXA_WARNING_LAUNCH_MISSING,
-                  "The calls that launched %llu GPU operation%s are not in the trace; no scope and "
-                  "no iteration counts %s.",
-                  missing, missing == 1 ? "" : "s", missing == 1 ? "it" : "them") != 0) {
+      nvtxa__warn(
+          &analysis->warnings, NVTXA_WARNING_LAUNCH_MISSING,
+          "The trace does not hold the calls that launched %llu GPU operation%s; no scope and no "
+          "iteration counts %s.",
+          missing, missing == 1 ? "" : "s", missing == 1 ? "it" : "them") != 0) {
     return -1;
   }
   return untimed == 0 ? 0
