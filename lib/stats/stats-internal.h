@@ -1,7 +1,7 @@
 /*
- * Reports as text: cells put one by one into blocks in the chosen format (cells.c), and what a
- * table does not hold but a report shows, such as levels and stacks (lines.c). stats.c puts the
- * columns of the reports together.
+ * Reports as text: cells put one by one into blocks in the chosen format (cells.c). Each report is
+ * a description with a function that puts its rows: those of ranges (range-traces.c, with levels
+ * and stacks from lines.c). stats.c writes any of them.
  */
 #ifndef NVTXA_STATS_INTERNAL_H
 #define NVTXA_STATS_INTERNAL_H
@@ -11,6 +11,7 @@
 #include <nvtxa/stats.h>
 
 #include "export/export-internal.h"
+#include "gpu/gpu-internal.h"
 #include "ranges/ranges-internal.h"
 
 /* ---- numbers ---- */
@@ -100,6 +101,28 @@ void nvtxa__cells_end_row(nvtxa__cells *cells);
 
 /* Whether a text must stand in quotes. */
 bool nvtxa__cell_is_quoted(const nvtxa__cells *cells, nvtxa_text text);
+
+/* ---- reports ---- */
+
+/* What a table must have to be written as a report. */
+typedef enum nvtxa__stats_need {
+  NVTXA__NEEDS_HOST_RANGES,
+  NVTXA__NEEDS_GPU_RANGES,
+  NVTXA__NEEDS_OPERATIONS, /* those, and GPU work with single operations */
+  NVTXA__NEEDS_CELLS       /* that, and its cells */
+} nvtxa__stats_need;
+
+typedef struct nvtxa__stats_report {
+  const char *const *columns;
+  size_t column_count;
+  nvtxa__stats_need need;
+  /* Puts the rows. What goes wrong with the cells is seen in their status; anything else is what
+   * it returns. */
+  nvtxa_status (*put)(nvtxa__cells *cells, const nvtxa_ranges *ranges, nvtxa_error **reterr);
+} nvtxa__stats_report;
+
+extern const nvtxa__stats_report nvtxa__pushpop_trace;  /* range-traces.c */
+extern const nvtxa__stats_report nvtxa__gpu_proj_trace; /* range-traces.c */
 
 /* ---- lines.c ---- */
 
