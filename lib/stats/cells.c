@@ -1,5 +1,7 @@
 /* Cells in CSV, TSV or JSON, written in large blocks. */
 #include <errno.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,6 +136,31 @@ void nvtxa__cell_text(nvtxa__cells *cells, nvtxa_text text, bool quoted, size_t 
   } else {
     put(cells, text.data, text.length);
   }
+}
+
+/* ---- numbers with decimals ---- */
+
+void nvtxa__cell_tenths(nvtxa__cells *cells, double value) {
+  char text[NVTXA__DIGITS + 2];
+  double tenths = value * 10;
+  bool small = tenths < 0x1p60; /* what is larger has no tenths in a double */
+  /* What lies below a half by no more than a double errs is the half. */
+  int64_t rounded = small ? (int64_t)floor(tenths + tenths * 3e-16 + 0.5) : 0;
+  int64_t whole = small ? rounded / 10 : value < 0x1p63 ? (int64_t)value : INT64_MAX;
+  size_t length = nvtxa__put_integer(text, whole);
+  text[length] = '.';
+  text[length + 1] = (char)('0' + rounded % 10);
+  nvtxa__cell_begin(cells);
+  put(cells, text, length + 2);
+}
+
+void nvtxa__cell_thousandths(nvtxa__cells *cells, double value) {
+  char text[352]; /* of any double */
+  size_t length = (size_t)snprintf(text, sizeof text, "%.3f", value);
+  nvtxa__cell_begin(cells);
+  put(cells, text, strspn(text, "0123456789"));
+  put(cells, ".", 1); /* in place of the locale's */
+  put(cells, text + length - 3, 3);
 }
 
 void nvtxa__cells_end_row(nvtxa__cells *cells) {

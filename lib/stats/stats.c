@@ -9,6 +9,9 @@
 static const nvtxa__stats_report *const reports[NVTXA_REPORT_COUNT] = {
     [NVTXA_REPORT_PUSHPOP_TRACE] = &nvtxa__pushpop_trace,
     [NVTXA_REPORT_GPU_PROJ_TRACE] = &nvtxa__gpu_proj_trace,
+    [NVTXA_REPORT_CUDA_GPU_KERN_SUM] = &nvtxa__cuda_gpu_kern_sum,
+    [NVTXA_REPORT_CUDA_GPU_TRACE] = &nvtxa__cuda_gpu_trace,
+    [NVTXA_REPORT_NVTX_KERN_SUM] = &nvtxa__nvtx_kern_sum,
 };
 
 /* ---- one report ---- */
@@ -74,7 +77,7 @@ static const char *lacking(nvtxa__stats_need need, const nvtxa_ranges *ranges) {
 static nvtxa_status check_report(const nvtxa_stats_options *options, const nvtxa_ranges *ranges,
                                  nvtxa_error **reterr) {
   nvtxa_report report = report_of(options, ranges);
-  if ((unsigned)report >= NVTXA_REPORT_COUNT || reports[report] == NULL) {
+  if ((unsigned)report >= NVTXA_REPORT_COUNT) {
     return nvtxa__invalid(reterr, "options->report");
   }
   const char *lacks = lacking(reports[report]->need, ranges);
