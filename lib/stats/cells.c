@@ -140,16 +140,21 @@ void nvtxa__cell_text(nvtxa__cells *cells, nvtxa_text text, bool quoted, size_t 
 
 /* ---- numbers with decimals ---- */
 
+/* In whole numbers, halves up. A half that no double can hold, such as 1000.65, lies less than half
+ * of a unit of the product's last place off: multiplied, it is one. */
+static int64_t tenths_of(double value) {
+  double tenths = value * 10;
+  return (int64_t)(tenths < 0x1p52 ? floor(tenths + 0.5) : tenths);
+}
+
 void nvtxa__cell_tenths(nvtxa__cells *cells, double value) {
   char text[NVTXA__DIGITS + 2];
-  double tenths = value * 10;
-  bool small = tenths < 0x1p60; /* what is larger has no tenths in a double */
-  /* What lies below a half by no more than a double errs is the half. */
-  int64_t rounded = small ? (int64_t)floor(tenths + tenths * 3e-16 + 0.5) : 0;
-  int64_t whole = small ? rounded / 10 : value < 0x1p63 ? (int64_t)value : INT64_MAX;
+  bool small = value < 0x1p59;
+  int64_t tenths = small ? tenths_of(value) : 0; /* what is larger has none in a double */
+  int64_t whole = small ? tenths / 10 : value < 0x1p63 ? (int64_t)value : INT64_MAX;
   size_t length = nvtxa__put_integer(text, whole);
   text[length] = '.';
-  text[length + 1] = (char)('0' + rounded % 10);
+  text[length + 1] = (char)('0' + tenths % 10);
   nvtxa__cell_begin(cells);
   put(cells, text, length + 2);
 }
