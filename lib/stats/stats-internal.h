@@ -198,18 +198,18 @@ void nvtxa__kernels_free(nvtxa__kernels *kernels);
 /* ---- enclosing.c ---- */
 
 /* A range of a thread whose ranges overlap, as a node of a tree. */
-typedef struct nvtxa__place {
+typedef struct nvtxa__range_node {
   int64_t start_ns;
   int64_t end_ns;
   int64_t latest_ns; /* the last end in the tree below it, itself included */
   uint32_t row;
-} nvtxa__place;
+} nvtxa__range_node;
 
 /* Which rows of a table of GPU-projected ranges enclose a call that launched something. */
 typedef struct nvtxa__enclosing {
   const nvtxa_ranges *ranges;
-  nvtxa__place *places; /* by thread of the table, by start */
-  size_t *first;        /* by thread: where its places begin */
+  nvtxa__range_node *nodes; /* by thread of the table, by start */
+  size_t *first;            /* by thread: where its nodes begin */
 } nvtxa__enclosing;
 
 typedef bool (*nvtxa__visit_fn)(void *user, uint32_t row); /* whether to go on */
