@@ -273,20 +273,24 @@ static bool is_untimed(const reading *r, const timed *when) {
   return r->table->kind == NVTXA_GPU_GRAPH && when->start_ns == 0 && when->end_ns == 0;
 }
 
+static bool count_untimed(reading *r, nvtxa__row *row) {
+  uint32_t device;
+  if (!take_device(r, row, &device)) {
+    return false;
+  }
+  r->rows->items.untimed[device]++;
+  return true;
+}
+
 static bool take_operation(void *user, nvtxa__row *row) {
   reading *r = user;
   bool wanted = r->rows->detail != NVTXA_GPU_DETAIL_NONE;
   timed when;
-  uint32_t device;
   if (!take_timed(row, &when)) {
     return false;
   }
   if (is_untimed(r, &when)) {
-    if (wanted && !take_device(r, row, &device)) {
-      return false;
-    }
-    r->rows->items.untimed[device] += wanted;
-    return true;
+    return !wanted || count_untimed(r, row);
   }
   return (!when.has_key || take_keyed(r, row, &when)) && (!wanted || take_item(r, row, &when));
 }
