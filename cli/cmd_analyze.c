@@ -66,7 +66,7 @@ static nvtxa_status get_export(struct work *work, nvtxa_error **error) {
   options.hooks = &work->hooks;
   options.engine = work->options->engine;
   options.keep_reports = !work->options->no_reports;
-  options.gpu_reports = true;
+  options.gpu_reports = !work->options->no_gpu_work;
   if (work->options->no_export) {
     return nvtxa_export_open(work->options->run_dir, &options, &work->exported, error);
   }
@@ -157,11 +157,22 @@ static int deliver(const struct work *work, const cli_output *output) {
   return CLI_DONE;
 }
 
+/* Whether something about GPU work failed, which can be left out. */
+static bool is_about_gpu_work(const nvtxa_error *error) {
+  const char *file = nvtxa_error_file(error);
+  const char *message = nvtxa_error_message(error);
+  return strstr(message, "CUPTI_ACTIVITY_KIND_") != NULL || strstr(message, "cuda_gpu_") != NULL ||
+         (file != NULL && strstr(file, "_cuda_gpu_") != NULL);
+}
+
 /* What the library cannot say: which option would help. */
-static const char *advice(const struct work *work, nvtxa_status status) {
+static const char *advice(const struct work *work, nvtxa_status status, const nvtxa_error *error) {
   bool made = status <= NVTXA_ERROR_REPORT_COLUMNS && status >= NVTXA_ERROR_HIERARCHY_CYCLE &&
               status != NVTXA_ERROR_SQLITE_TABLE;
   bool kept = status == NVTXA_ERROR_IO && work->analysis != NULL && work->json == NULL;
+  if (!work->options->no_gpu_work && is_about_gpu_work(error)) {
+    return "With --no-gpu-work, the ranges are analysed without it.";
+  }
   return work->options->no_export && made ? "Run without --no-export to have nsys make it again."
          : kept                           ? "With --no-reports, nothing is written to stats/."
                                           : NULL;
@@ -182,7 +193,7 @@ static int run(const analyze_options *options, const cli_output *output) {
     result = deliver(&work, output);
   } else {
     if (error != NULL) {
-      cli_print_error(error, advice(&work, status));
+      cli_print_error(error, advice(&work, status, error));
     } else {
       cli_complain(NULL, NULL, "out of memory");
     }

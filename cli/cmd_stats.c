@@ -25,8 +25,15 @@ struct work {
   nvtxa_hooks hooks;
   char *paths[NVTXA_REPORT_COUNT]; /* NULL: standard output */
   nvtxa_export *exported;
-  nvtxa_ranges *tables[NVTXA_REPORT_COUNT];
+  nvtxa_ranges *host;
+  nvtxa_ranges *gpu; /* with GPU work, where a report needs that */
+  bool read;
 };
+
+/* The table that a report is written of. */
+static nvtxa_ranges *table_of(const struct work *work, size_t i) {
+  return work->options->reports[i].report == NVTXA_REPORT_PUSHPOP_TRACE ? work->host : work->gpu;
+}
 
 static bool ends_with(const char *text, const char *end) {
   size_t length = strlen(text);
@@ -102,13 +109,31 @@ static nvtxa_status get_export(struct work *work, nvtxa_error **error) {
   return nvtxa_export_trace(work->options->file, &options, &work->exported, error);
 }
 
+/* What must be read along for a report. */
+static nvtxa_gpu_detail detail_for(nvtxa_report report) {
+  switch (report) {
+    case NVTXA_REPORT_CUDA_GPU_TRACE:
+      return NVTXA_GPU_DETAIL_TRACE;
+    case NVTXA_REPORT_CUDA_GPU_KERN_SUM:
+    case NVTXA_REPORT_NVTX_KERN_SUM:
+      return NVTXA_GPU_DETAIL_OPERATIONS;
+    default:
+      return NVTXA_GPU_DETAIL_NONE;
+  }
+}
+
 static nvtxa_status read_tables(struct work *work, nvtxa_error **error) {
   nvtxa_ranges_options options = NVTXA_RANGES_OPTIONS_INIT;
   const char *path = work->options->file;
-  bool wanted[NVTXA_REPORT_COUNT] = {false};
+  bool want_host = false;
+  bool want_gpu = false;
   options.hooks = &work->hooks;
   for (size_t i = 0; i < work->options->count; i++) {
-    wanted[work->options->reports[i].report] = true;
+    nvtxa_report report = work->options->reports[i].report;
+    nvtxa_gpu_detail detail = detail_for(report);
+    options.gpu_detail = detail > options.gpu_detail ? detail : options.gpu_detail;
+    want_host = want_host || report == NVTXA_REPORT_PUSHPOP_TRACE;
+    want_gpu = want_gpu || report != NVTXA_REPORT_PUSHPOP_TRACE;
   }
   if (is_trace(path)) {
     nvtxa_status status = get_export(work, error);
@@ -117,10 +142,10 @@ static nvtxa_status read_tables(struct work *work, nvtxa_error **error) {
     }
     path = nvtxa_export_sqlite_path(work->exported);
   }
-  nvtxa_ranges **host = &work->tables[NVTXA_REPORT_PUSHPOP_TRACE];
-  nvtxa_ranges **gpu = &work->tables[NVTXA_REPORT_GPU_PROJ_TRACE];
-  return nvtxa_ranges_read_sqlite(path, &options, wanted[NVTXA_REPORT_PUSHPOP_TRACE] ? host : NULL,
-                                  wanted[NVTXA_REPORT_GPU_PROJ_TRACE] ? gpu : NULL, error);
+  nvtxa_status status = nvtxa_ranges_read_sqlite(path, &options, want_host ? &work->host : NULL,
+                                                 want_gpu ? &work->gpu : NULL, error);
+  work->read = status == NVTXA_OK;
+  return status;
 }
 
 /* ---- writing ---- */
@@ -158,7 +183,8 @@ static nvtxa_status write_terminal(const nvtxa_ranges *ranges, const nvtxa_stats
 
 static nvtxa_status print_one(const struct work *work, size_t i, nvtxa_error **error) {
   nvtxa_stats_options options = NVTXA_STATS_OPTIONS_INIT;
-  const nvtxa_ranges *ranges = work->tables[work->options->reports[i].report];
+  const nvtxa_ranges *ranges = table_of(work, i);
+  options.report = work->options->reports[i].report;
   options.format = work->options->format;
   options.hooks = &work->hooks;
   if (i > 0) {
@@ -182,10 +208,11 @@ static void write_file(void *user) {
   nvtxa_hooks hooks = NVTXA_HOOKS_INIT;
   nvtxa_stats_options options = NVTXA_STATS_OPTIONS_INIT;
   hooks.cancel = &cli_interrupted;
+  options.report = w->work->options->reports[w->report].report;
   options.format = w->work->options->format;
   options.hooks = &hooks;
-  w->status = nvtxa_stats_write_file(w->work->tables[w->work->options->reports[w->report].report],
-                                     &options, w->work->paths[w->report], &w->error);
+  w->status = nvtxa_stats_write_file(table_of(w->work, w->report), &options,
+                                     w->work->paths[w->report], &w->error);
 }
 
 /* All at the same time. */
@@ -219,11 +246,35 @@ static void announce(const struct work *work) {
 
 /* ---- the whole ---- */
 
+/* Whether a report shows ranges, so that what there is to warn of about them counts. */
+static bool shows_ranges(nvtxa_report report) {
+  return report != NVTXA_REPORT_CUDA_GPU_KERN_SUM && report != NVTXA_REPORT_CUDA_GPU_TRACE;
+}
+
+static void print_warnings_of(const nvtxa_ranges *ranges, bool about_ranges) {
+  for (size_t w = 0; w < nvtxa_ranges_warning_count(ranges); w++) {
+    nvtxa_warning warning = nvtxa_ranges_warning(ranges, w);
+    if (about_ranges || warning.kind == NVTXA_WARNING_SQLITE_SCHEMA) {
+      cli_print_warning(warning.text);
+    }
+  }
+}
+
+/* Those of each table once, where the first report of it stands. */
 static void print_warnings(const struct work *work) {
-  for (size_t i = 0; i < work->options->count; i++) {
-    const nvtxa_ranges *ranges = work->tables[work->options->reports[i].report];
-    for (size_t w = 0; w < nvtxa_ranges_warning_count(ranges); w++) {
-      cli_print_warning(nvtxa_ranges_warning(ranges, w).text);
+  const stats_options *options = work->options;
+  for (size_t i = 0; i < options->count; i++) {
+    const nvtxa_ranges *ranges = table_of(work, i);
+    bool first = true;
+    bool about_ranges = false;
+    for (size_t other = 0; other < options->count; other++) {
+      if (table_of(work, other) == ranges) {
+        first = first && other >= i;
+        about_ranges = about_ranges || shows_ranges(options->reports[other].report);
+      }
+    }
+    if (first) {
+      print_warnings_of(ranges, about_ranges);
     }
   }
 }
@@ -244,8 +295,7 @@ static int failed(const struct work *work, nvtxa_status status, const nvtxa_erro
     cli_complain(NULL, NULL, "interrupted");
     return CLI_INTERRUPTED;
   }
-  if (status == NVTXA_ERROR_IO && work->tables[work->options->reports[0].report] != NULL &&
-      work->paths[0] == NULL) {
+  if (status == NVTXA_ERROR_IO && work->read && work->paths[0] == NULL) {
     cli_stdout_failed(nvtxa_error_errno(error));
   } else if (error == NULL) {
     cli_complain(NULL, NULL, "out of memory");
@@ -284,10 +334,11 @@ int cmd_stats(int argc, char **argv) {
   }
   cli_signals_catch();
   status = choose_paths(&work) ? run(&work) : CLI_FAILED;
-  for (int report = 0; report < NVTXA_REPORT_COUNT; report++) {
-    nvtxa_ranges_unref(work.tables[report]);
-    free(work.paths[report]);
+  for (size_t i = 0; i < NVTXA_REPORT_COUNT; i++) {
+    free(work.paths[i]);
   }
+  nvtxa_ranges_unref(work.host);
+  nvtxa_ranges_unref(work.gpu);
   nvtxa_export_unref(work.exported);
   return status;
 }

@@ -4,6 +4,7 @@
 #include "stats_options.h"
 
 #include <getopt.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli.h"
@@ -14,18 +15,20 @@ static const char command[] = "nvtxa stats";
 static const char help[] =
     "Usage: nvtxa stats [options] FILE.sqlite|FILE.nsys-rep\n"
     "\n"
-    "Write the NVTX reports of `nsys stats`: the same names, columns, rows and file names, as\n"
-    "nsys 2025.1 has them where they are right, but computed here, in a fraction of the time.\n"
-    "An SQLite export is read as it is; a trace is exported first, by nsys, into a private\n"
-    "directory.\n"
+    "Write reports of `nsys stats`: the same names, columns, rows and file names, as nsys 2025.1\n"
+    "has them where they are right, but computed here, in a fraction of the time. An SQLite\n"
+    "export is read as it is; a trace is exported first, by nsys, into a private directory.\n"
     "\n"
     "Reports (and what nsys before 2023.2 called them):\n"
     "  nvtx_pushpop_trace   (nvtxpptrace)  host push/pop ranges\n"
     "  nvtx_gpu_proj_trace  (nvtxgpuproj)  ranges projected onto the GPU\n"
+    "  cuda_gpu_kern_sum    (gpukernsum)   kernels by name\n"
+    "  cuda_gpu_trace       (gputrace)     kernels, copies and fills, one by one; sizes in bytes\n"
+    "  nvtx_kern_sum        (nvtxkernsum)  kernels by the ranges that launched them\n"
     "\n"
     "Options:\n"
     "  -r, --report NAME    a report; may be given several times, or with several names\n"
-    "                       between commas (default: both)\n"
+    "                       between commas (default: the first two)\n"
     "  -f, --format FORMAT  csv, tsv or json (default: csv)\n"
     "  -o, --output BASE    write to BASE_<report>.<format>; - is standard output, . is\n"
     "                       FILE without its extension (default: -)\n"
@@ -53,7 +56,8 @@ static const char help[] =
     "\n"
     "Examples:\n"
     "  nvtxa stats -r nvtx_pushpop_trace trace.sqlite\n"
-    "  nvtxa stats -r nvtx_gpu_proj_trace -f json -o gpu trace.nsys-rep\n";
+    "  nvtxa stats -r nvtx_gpu_proj_trace -f json -o gpu trace.nsys-rep\n"
+    "  nvtxa stats -r cuda_gpu_kern_sum,nvtx_kern_sum trace.sqlite\n";
 
 enum { OPTION_FORCE_OVERWRITE = CLI_OPTION_OWN, OPTION_FORCE_EXPORT };
 
@@ -82,16 +86,28 @@ static int parse_format(stats_options *options, const char *text) {
   return cli_bad_usage(command, "--format '%s' is not csv, tsv or json", text);
 }
 
+/* "a, b and c"; cut where there is no room. */
+static void list_names(char *out, size_t size, const char *const *names, size_t count) {
+  size_t length = 0;
+  out[0] = '\0';
+  for (size_t i = 0; i < count && length < size; i++) {
+    const char *before = i == 0 ? "" : i + 1 < count ? ", " : " and ";
+    length += (size_t)snprintf(out + length, size - length, "%s%s", before, names[i]);
+  }
+}
+
 static int unknown_report(const char *name) {
   const char *names[NVTXA_REPORT_COUNT];
+  char list[256];
   for (int report = 0; report < NVTXA_REPORT_COUNT; report++) {
     names[report] = nvtxa_report_name((nvtxa_report)report);
   }
   const char *nearest = cli_nearest(name, names, NVTXA_REPORT_COUNT);
-  return nearest == NULL
-             ? cli_bad_usage(command, "unknown report '%s'; there are %s and %s", name, names[0],
-                             names[1])
-             : cli_bad_usage(command, "unknown report '%s'; did you mean '%s'?", name, nearest);
+  if (nearest != NULL) {
+    return cli_bad_usage(command, "unknown report '%s'; did you mean '%s'?", name, nearest);
+  }
+  list_names(list, sizeof list, names, NVTXA_REPORT_COUNT);
+  return cli_bad_usage(command, "unknown report '%s'; there are %s", name, list);
 }
 
 static int add_report(stats_options *options, const char *name) {
@@ -171,9 +187,8 @@ int stats_options_parse(stats_options *options, int argc, char **argv) {
   *options = (stats_options){.common = {.command = command}, .output = "-"};
   int status = cli_read_command_line(&options->common, &line, argc, argv, &options->file);
   if (options->count == 0) {
-    for (int report = 0; report < NVTXA_REPORT_COUNT; report++) {
-      add_report(options, nvtxa_report_name((nvtxa_report)report));
-    }
+    add_report(options, nvtxa_report_name(NVTXA_REPORT_PUSHPOP_TRACE));
+    add_report(options, nvtxa_report_name(NVTXA_REPORT_GPU_PROJ_TRACE));
   }
   return status;
 }

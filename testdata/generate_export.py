@@ -8,7 +8,8 @@ Each thread has one root range, iterations below it and steps below those, as a 
 makes them; each step launches GPU work. The first thread's root is the capture range,
 `profile-target`. The mixed shape adds what real traces have as well: domains that overlap, start/end
 ranges, launches that make several kernels (CUDA graphs), copies and fills, work outside every range,
-and correlation ids that several processes use.
+operations whose call is missing, correlation ids that several processes use, several devices, kernel
+names, kinds of memory and sizes.
 
 No two ranges of a thread have equal bounds, and no range has two enclosing ranges of one length:
 nsys's own answer is arbitrary there.
@@ -43,16 +44,30 @@ TABLES = {
     "CUPTI_ACTIVITY_KIND_KERNEL": [name + " INTEGER" for name in KERNEL_COLUMNS],
     "CUPTI_ACTIVITY_KIND_MEMCPY": [
         name + " INTEGER" for name in
-        "start end deviceId contextId streamId correlationId globalPid bytes copyKind srcKind "
-        "dstKind".split()],
+        "start end deviceId contextId greenContextId streamId correlationId globalPid bytes copyKind "
+        "srcKind dstKind".split()],
     "CUPTI_ACTIVITY_KIND_MEMSET": [
         name + " INTEGER" for name in
-        "start end deviceId contextId streamId correlationId globalPid value bytes memKind".split()],
+        "start end deviceId contextId greenContextId streamId correlationId globalPid value bytes "
+        "memKind".split()],
+    "TARGET_INFO_GPU": ["id INTEGER NOT NULL", "name TEXT"],
+    "ENUM_CUDA_MEM_KIND": ["id INTEGER NOT NULL PRIMARY KEY", "name TEXT", "label TEXT"],
+    "ENUM_CUDA_MEMCPY_OPER": ["id INTEGER NOT NULL PRIMARY KEY", "name TEXT", "label TEXT"],
 }
 STRINGS = ["preprocessing", "infer", "postprocessing", "resize", "cudaLaunchKernel",
-           "cudaMemcpyAsync", "cudaMemsetAsync", "cudaGraphLaunch", "gemm_kernel"]
+           "cudaMemcpyAsync", "cudaMemsetAsync", "cudaGraphLaunch", "gemm_kernel",
+           "void reduce<float, (int)512>(const float *, float *, int)", "softmax",
+           "void elementwise<(int)4, Add<float>>(int, T1, T2)", "Im2Col<float>"]
 PREPROCESSING, RESIZE, LAUNCH, KERNEL = 1, 4, 5, 9
 MEMCPY_CALL, MEMSET_CALL, GRAPH_CALL = 6, 7, 8
+KERNELS = len(STRINGS) - KERNEL + 1
+DEVICES = ["NVIDIA H100 80GB HBM3", "NVIDIA A10, 24 GB"]
+MEM_KINDS = ["Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", "Managed Static",
+             "Unknown"]
+COPY_KINDS = ["Unknown", "Host-to-Device", "Device-to-Host", "Host-to-Array", "Array-to-Host",
+              "Array-to-Array", "Array-to-Device", "Device-to-Array", "Device-to-Device",
+              "Host-to-Host", "Peer-to-Peer"]
+COPIES = [(1, 0, 2), (2, 2, 1), (1, 1, 2), (8, 2, 2), (2, 2, 0), (10, 2, 2), (1, 4, 2)]
 
 
 class Numbers:
@@ -78,10 +93,34 @@ class Thread:
         self.numbers = Numbers(options.seed * 1000 + process * 100 + thread)
         # Each process numbers its own launches: the ids of two processes meet.
         self.correlation = itertools.count(1 + thread, options.threads)
+        # What operations are, in the mixed shape, follows from their ids: times do not hang on it.
+        self.variety = int(options.mixed)
 
     def event(self, start, end, text=None, text_id=None, kind=PUSH_POP, end_tid=None, domain=0):
         return (start, ("NVTX_EVENTS", (start, end, kind, None, None, None, text, self.tid, end_tid,
                                         text_id, domain) + (None,) * 8))
+
+    def copy(self, start, end, correlation):
+        n = correlation * self.variety
+        kind, source, destination = COPIES[n % len(COPIES)]
+        return ("CUPTI_ACTIVITY_KIND_MEMCPY",
+                (start, end, n % 5 % len(DEVICES), 1, n % 3 or None, 7 + n % 4, correlation,
+                 self.pid, 4096 + n * n * 37 % 1_000_003, kind, source, destination))
+
+    def fill(self, start, end, correlation):
+        n = correlation * self.variety
+        return ("CUPTI_ACTIVITY_KIND_MEMSET",
+                (start, end, n % 5 % len(DEVICES), 1, None, 7 + n % 4, correlation, self.pid, 0,
+                 4096 + n * 129 % 5000, 2 + n % 3 % 2 * 2))
+
+    def kernel(self, start, end, correlation, node=None):
+        n = ((correlation or 0) + (node or 0)) * self.variety
+        name = KERNEL + (n + n // 7) % KERNELS
+        return ("CUPTI_ACTIVITY_KIND_KERNEL",
+                (start, end, n % 5 % len(DEVICES), 1, n % 4 if n % 2 else None, 7 + n % 4,
+                 correlation, self.pid, name, name, name, 1, 0, 32 + n % 9, 128 + n % 1000,
+                 1 + n % 2, 1, 256, 1 + n % 3, 1, n % 6 * 16, n % 11 * 1024, 0, 0, correlation,
+                 32768, node))
 
     def launch(self, start, end, gpu_start, name_id=LAUNCH, kernels=1):
         correlation = next(self.correlation)
@@ -90,18 +129,21 @@ class Thread:
         for i in range(kernels):
             gpu_end = gpu_start + 900 + self.numbers.below(3000)
             if name_id == MEMCPY_CALL:
-                row = ("CUPTI_ACTIVITY_KIND_MEMCPY",
-                       (gpu_start, gpu_end, 0, 1, 7, correlation, self.pid, 4096, 1, 0, 2))
+                row = self.copy(gpu_start, gpu_end, correlation)
             elif name_id == MEMSET_CALL:
-                row = ("CUPTI_ACTIVITY_KIND_MEMSET",
-                       (gpu_start, gpu_end, 0, 1, 7, correlation, self.pid, 0, 4096, 2))
+                row = self.fill(gpu_start, gpu_end, correlation)
             else:
-                row = ("CUPTI_ACTIVITY_KIND_KERNEL",
-                       (gpu_start, gpu_end, 0, 1, None, 7, correlation, self.pid, KERNEL, KERNEL,
-                        KERNEL, 1, 0, 32, 128, 1, 1, 256, 1, 1, 0, 0, 0, 0, correlation, 32768,
-                        i if kernels > 1 else None))
+                row = self.kernel(gpu_start, gpu_end, correlation, i if kernels > 1 else None)
             yield (start, row)
             gpu_start = gpu_end + 100
+
+    def unlaunched(self, start):
+        """Operations whose call is missing, as where the capture began between the two."""
+        lost = (1 << 30) + self.number
+        yield (start, self.kernel(start + 10, start + 1210, lost))
+        yield (start, self.kernel(start + 20, start + 917, lost + 7))
+        yield (start, self.kernel(start + 30, start + 1031, None))
+        yield (start, self.copy(start + 40, start + 40, lost))  # too short for the clock
 
     def step(self, start, launches):
         """A step and what is in it; `launches` calls, evenly spread."""
@@ -158,6 +200,7 @@ class Thread:
                                                 f"lib{self.tid >> 24 & 0xFFFFFF}", self.tid, None,
                                                 None, 1) + (None,) * 8))
         if options.mixed:
+            yield from self.unlaunched(now - 8000)
             yield from self.launch(now - 5000, now - 4000, now)
         yield self.event(now - 500, now + whole,
                          text="profile-target" if self.first else f"worker {self.number}")
@@ -197,6 +240,10 @@ def write(options):
         ("EXPORT_PRODUCT_VERSION", "2023.4.4.54"),
         ("EXPORT_SCHEMA_VERSION", "3.7.2"),
     ])
+    database.executemany(inserts["TARGET_INFO_GPU"], enumerate(DEVICES))
+    for table, labels in (("ENUM_CUDA_MEM_KIND", MEM_KINDS), ("ENUM_CUDA_MEMCPY_OPER", COPY_KINDS)):
+        database.executemany(inserts[table], ((i, label.upper(), label)
+                                              for i, label in enumerate(labels)))
     threads = [Thread(options, p, t)
                for p in range(options.processes) for t in range(options.threads)]
     # A thread has a root, its iterations (one for up to 50 steps) and its steps.

@@ -148,6 +148,7 @@ typedef enum nvtxa_warning_kind {
   NVTXA_WARNING_BACKWARD_RANGES = 25,        /**< ranges that end before they start */
   NVTXA_WARNING_NAMES_MISSING = 26,          /**< names that the export refers to but lacks */
   NVTXA_WARNING_UNTIMED_GPU_WORK = 27,       /**< CUDA graphs for which no times were collected */
+  NVTXA_WARNING_LAUNCH_MISSING = 28,         /**< GPU work whose launching call is not there */
   NVTXA_WARNING_MANIFEST_ITERATIONS = 40,    /**< workload.iterations is not a count */
   NVTXA_WARNING_MANIFEST_RECORD_IDS = 41,    /**< record_ids is not a sequence */
   NVTXA_WARNING_TRACE_ABSENT = 60,           /**< the trace is not there to compare with */

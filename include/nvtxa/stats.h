@@ -24,7 +24,8 @@ typedef struct nvtxa_stats_options {
   const nvtxa_hooks *hooks;  /**< log, progress, cancel; borrowed during the call */
   /** Which report: the default, 0, is the table's own. A table of GPU-projected ranges that brings
    * the GPU work along (`gpu_detail`) can also be written as NVTXA_REPORT_CUDA_GPU_KERN_SUM,
-   * NVTXA_REPORT_NVTX_KERN_SUM and, with NVTXA_GPU_DETAIL_TRACE, NVTXA_REPORT_CUDA_GPU_TRACE. */
+   * NVTXA_REPORT_NVTX_KERN_SUM and, with NVTXA_GPU_DETAIL_TRACE, NVTXA_REPORT_CUDA_GPU_TRACE. Its
+   * sizes are in bytes. */
   nvtxa_report report;
 } nvtxa_stats_options;
 
@@ -44,8 +45,10 @@ typedef int (*nvtxa_stats_write_fn)(void *user, const char *data, size_t length)
  * @param write    gets the pieces
  * @param user     handed to `write`
  * @param reterr   gets the error, or NULL
- * @return NVTXA_OK; NVTXA_ERROR_IO (`write` failed), NVTXA_ERROR_CANCELLED,
- *         NVTXA_ERROR_INVALID_ARGUMENT, NVTXA_ERROR_OUT_OF_MEMORY
+ * @return NVTXA_OK; NVTXA_ERROR_IO (`write` failed), NVTXA_ERROR_CANCELLED, NVTXA_ERROR_OVERFLOW
+ *         (kernels under ranges inside each other pass 64 bits in sum),
+ *         NVTXA_ERROR_INVALID_ARGUMENT (also: a report that the table cannot be written as; the
+ *         error says what it lacks), NVTXA_ERROR_OUT_OF_MEMORY
  *
  * Thread-safe. Since 0.1.
  */

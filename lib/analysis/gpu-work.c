@@ -34,21 +34,19 @@ typedef struct attributing {
 /* ---- buckets ---- */
 
 /* A range without a measured end is in no group, but an iteration keeps its work. */
-static int find_buckets(attributing *a) {
-  const nvtxa_analysis *analysis = a->analysis;
+static void find_buckets(attributing *a) {
+  nvtxa_analysis *analysis = a->analysis;
   size_t near = 0;
-  a->bucket = nvtxa__alloc(a->gpu->count + 1, sizeof *a->bucket);
-  for (size_t row = 0; row < a->gpu->count && a->bucket != NULL; row++) {
+  a->bucket = analysis->gpu_group; /* no group is no bucket */
+  analysis->gpu_group = NULL;
+  for (size_t row = 0; row < a->gpu->count; row++) {
     size_t place = (size_t)nvtxa__packed_get(&analysis->places.gpu, row);
     if (analysis->places.items[place].iteration) {
       uint32_t host_row = nvtxa__host_row(analysis, row, &near);
       a->bucket[row] =
           (uint32_t)analysis->gpu_groups.count + nvtxa__iteration_position(analysis, host_row);
-    } else {
-      a->bucket[row] = analysis->gpu_group[row]; /* no group is no bucket */
     }
   }
-  return a->bucket == NULL ? -1 : 0;
 }
 
 /* ---- sets ---- */
@@ -439,12 +437,22 @@ static int count_devices(attributing *a) {
 /* ---- the whole ---- */
 
 static nvtxa_status attribute(attributing *a, nvtxa_error **reterr) {
-  if (find_buckets(a) != 0 || begin_sets(a) != 0 || find_sets(a) != 0) {
+  find_buckets(a);
+  if (begin_sets(a) != 0 || find_sets(a) != 0) {
     return nvtxa__out_of_memory(reterr);
   }
   find_calls(a);
   nvtxa_status status = find_loose_calls(a, reterr);
   return status == NVTXA_OK && count_devices(a) != 0 ? nvtxa__out_of_memory(reterr) : status;
+}
+
+/* What only finding the sets needed. */
+static void forget_rows(attributing *a) {
+  free(a->bucket);
+  free(a->set);
+  free(a->way);
+  nvtxa__table_free(&a->table);
+  free(a->latest);
 }
 
 nvtxa_status nvtxa__count_gpu_work(nvtxa_analysis *analysis, nvtxa_error **reterr) {
@@ -453,16 +461,12 @@ nvtxa_status nvtxa__count_gpu_work(nvtxa_analysis *analysis, nvtxa_error **reter
     return NVTXA_OK;
   }
   nvtxa_status status = attribute(&a, reterr);
+  forget_rows(&a);
   if (status == NVTXA_OK) {
     status = nvtxa__gpu_tally_make(&analysis->tally, a.work, &a.sets, analysis->thread_count != 1,
                                    analysis->hooks, reterr);
   }
-  free(a.bucket);
-  free(a.set);
-  free(a.way);
   free(a.sets.items);
-  nvtxa__table_free(&a.table);
-  free(a.latest);
   free(a.of_call);
   free(a.own);
   return status;

@@ -269,6 +269,30 @@ static int copy_reports_warnings(nvtxa_analysis *analysis) {
   return 0;
 }
 
+/* ---- what the GPU did that nothing counts ---- */
+
+static int warn_of_gpu_work(nvtxa_analysis *analysis) {
+  unsigned long long missing = 0;
+  unsigned long long untimed = 0;
+  for (size_t i = 0; i < analysis->device_count; i++) {
+    missing += analysis->devices[i].launch_missing;
+    untimed += analysis->devices[i].untimed;
+  }
+  if (missing > 0 &&
+      nvtxa__warn(
+          &analysis->warnings, NVTXA_WARNING_LAUNCH_MISSING,
+          "The trace does not hold the calls that launched %llu GPU operation%s; no scope and no "
+          "iteration counts %s.",
+          missing, missing == 1 ? "" : "s", missing == 1 ? "it" : "them") != 0) {
+    return -1;
+  }
+  return untimed == 0 ? 0
+                      : nvtxa__warn(&analysis->warnings, NVTXA_WARNING_UNTIMED_GPU_WORK,
+                                    "The trace has no times for %llu CUDA graph%s; no scope and no "
+                                    "iteration counts %s.",
+                                    untimed, untimed == 1 ? "" : "s", untimed == 1 ? "it" : "them");
+}
+
 int nvtxa__collect_warnings(nvtxa_analysis *analysis) {
   if (warn_of_version(analysis) != 0 || warn_of_iterations(analysis) != 0 ||
       copy_reports_warnings(analysis) != 0) {
@@ -285,5 +309,5 @@ int nvtxa__collect_warnings(nvtxa_analysis *analysis) {
       return -1;
     }
   }
-  return 0;
+  return warn_of_gpu_work(analysis);
 }

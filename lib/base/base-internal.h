@@ -323,6 +323,26 @@ static inline uint64_t nvtxa__hash_pair(uint32_t a, uint32_t b) {
   return h ^ h >> 31;
 }
 
+/* ---- the spread of durations (spread.c) ---- */
+
+__extension__ typedef unsigned __int128 nvtxa__wide;
+
+/* Exact integers as long as they fit: long durations that differ little keep their digits. */
+typedef struct nvtxa__spread {
+  int64_t count;
+  int64_t total_ns;
+  int64_t mean_ns;     /* rounded down */
+  nvtxa__wide squares; /* sum of the squared distances from it */
+  double rough;        /* the same */
+  bool exact;          /* whether `squares` holds */
+} nvtxa__spread;
+
+/* Begin with how many durations there will be and what they sum up to; then add each, in any order;
+ * then read their sample standard deviation, 0 for less than two. */
+void nvtxa__spread_begin(nvtxa__spread *spread, int64_t count, int64_t total_ns);
+void nvtxa__spread_add(nvtxa__spread *spread, int64_t duration_ns);
+double nvtxa__spread_deviation(const nvtxa__spread *spread);
+
 /* ---- files (file.c) ---- */
 
 /* Gets pieces of a file's content. 0 or an errno. */

@@ -164,6 +164,7 @@ typedef struct nvtxa__nsys {
   nvtxa__buffer version; /* no data: unknown */
   bool gpu_reports;      /* those of GPU work are asked for */
   size_t report_count;   /* reports to make: those of ranges, then those of GPU work or not */
+  bool no_cuda;          /* it said that the trace holds no CUDA call */
   int naming[NVTXA__EXPORTED_REPORTS];
   int64_t size_bytes[NVTXA__EXPORTED_REPORTS];
 } nvtxa__nsys;

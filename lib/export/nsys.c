@@ -315,10 +315,12 @@ static const char *const lacks_rows[NVTXA__EXPORTED_REPORTS] = {
     [NVTXA_REPORT_CUDA_GPU_TRACE] = "does not contain GPU trace data",
 };
 
-/* nsys said why the report has no rows, or made it without a verdict (see above). */
-static bool is_known_empty(nvtxa_report report, const nvtxa__output *output, int64_t size) {
+/* nsys said why the report has no rows, or made it without a verdict (see above). Without any CUDA
+ * call there is no GPU work, whatever else is lacking as well. */
+static bool is_known_empty(const nvtxa__nsys *nsys, nvtxa_report report,
+                           const nvtxa__output *output, int64_t size) {
   if (output->skipped[0] != '\0') {
-    return strstr(output->skipped, lacks_rows[report]) != NULL;
+    return strstr(output->skipped, nsys->no_cuda ? lacks : lacks_rows[report]) != NULL;
   }
   return size == 0 && output->processing && !output->processed;
 }
@@ -356,11 +358,11 @@ static nvtxa_status create_empty(const nvtxa__nsys *nsys, const char *file, nvtx
 
 /* One of the two says little without the other. */
 static nvtxa_status do_without_gpu_reports(nvtxa__nsys *nsys, nvtxa_report report,
-                                           const nvtxa__output *output) {
+                                           const char *why) {
   nsys->report_count = NVTXA__RANGE_REPORTS;
   nvtxa__log(nsys->child.hooks, NVTXA_LOG_NOTICE,
              "nsys cannot make %s of this trace, so the export has neither report of GPU work: %s",
-             nvtxa__report_name(report, NVTXA__NAMING_NEW), output->skipped);
+             nvtxa__report_name(report, NVTXA__NAMING_NEW), why);
   return NVTXA_OK;
 }
 
@@ -368,9 +370,9 @@ static nvtxa_status judge_empty(nvtxa__nsys *nsys, nvtxa_report report, const ch
                                 int64_t size, const nvtxa__output *output,
                                 const nvtxa__result *result, const char *doing,
                                 nvtxa_error **reterr) {
-  bool known = is_known_empty(report, output, size);
+  bool known = is_known_empty(nsys, report, output, size);
   if (!known && strstr(output->skipped, lacks) != NULL) {
-    return do_without_gpu_reports(nsys, report, output);
+    return do_without_gpu_reports(nsys, report, output->skipped);
   }
   if (!known) {
     return failed(nsys, output, result, doing,
@@ -380,6 +382,8 @@ static nvtxa_status judge_empty(nvtxa__nsys *nsys, nvtxa_report report, const ch
   if (report == NVTXA_REPORT_PUSHPOP_TRACE) {
     return no_rows(nsys, output, nvtxa__report_name(report, nsys->naming[report]), reterr);
   }
+  nsys->no_cuda =
+      nsys->no_cuda || strstr(output->skipped, "does not contain CUDA API data") != NULL;
   nsys->size_bytes[report] = 0;
   return size < 0 ? create_empty(nsys, file, reterr) : NVTXA_OK;
 }
@@ -423,6 +427,11 @@ nvtxa_status nvtxa__nsys_report(nvtxa__nsys *nsys, nvtxa_report report, nvtxa_er
   snprintf(activity, sizeof activity, "nsys: making %s", name);
   snprintf(doing, sizeof doing, "making the report %s", name);
   nvtxa_status status = run(nsys, argv, activity, &output, &result, reterr);
+  /* 2022.4 does not look whether it has what it joins with. */
+  if (status == NVTXA_OK && report > NVTXA_REPORT_GPU_PROJ_TRACE &&
+      strstr(output.error, "no such table") != NULL) {
+    return do_without_gpu_reports(nsys, report, output.error);
+  }
   if (status == NVTXA_OK) {
     status = check(nsys, &output, &result, doing, reterr);
   }

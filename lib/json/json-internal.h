@@ -28,7 +28,7 @@ typedef struct nvtxa__json_writer {
   bool filled;         /* whether the innermost of them has a member */
   bool keyed;          /* a key was written, its value not yet */
   size_t used;
-  char data[1 << 14]; /* gathers small pieces */
+  char data[4096]; /* gathers small pieces */
 } nvtxa__json_writer;
 
 /* Begin a document. `hooks` is for who puts out long lists and looks whether to go on. */

@@ -1,5 +1,7 @@
 /* Cells in CSV, TSV or JSON, written in large blocks. */
 #include <errno.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,6 +131,36 @@ void nvtxa__cell_text(nvtxa__cells *cells, nvtxa_text text, bool quoted, size_t 
   } else {
     put(cells, text.data, text.length);
   }
+}
+
+/* ---- numbers with decimals ---- */
+
+/* In whole numbers, halves up. A half that no double can hold, such as 1000.65, lies less than half
+ * of a unit of the product's last place off: multiplied, it is one. */
+static int64_t tenths_of(double value) {
+  double tenths = value * 10;
+  return (int64_t)(tenths < 0x1p52 ? floor(tenths + 0.5) : tenths);
+}
+
+void nvtxa__cell_tenths(nvtxa__cells *cells, double value) {
+  char text[NVTXA__DIGITS + 2];
+  bool small = value < 0x1p59;
+  int64_t tenths = small ? tenths_of(value) : 0; /* what is larger has none in a double */
+  int64_t whole = small ? tenths / 10 : value < 0x1p63 ? (int64_t)value : INT64_MAX;
+  size_t length = nvtxa__put_integer(text, whole);
+  text[length] = '.';
+  text[length + 1] = (char)('0' + tenths % 10);
+  nvtxa__cell_begin(cells);
+  put(cells, text, length + 2);
+}
+
+void nvtxa__cell_thousandths(nvtxa__cells *cells, double value) {
+  char text[352]; /* of any double */
+  size_t length = (size_t)snprintf(text, sizeof text, "%.3f", value);
+  nvtxa__cell_begin(cells);
+  put(cells, text, strspn(text, "0123456789"));
+  put(cells, ".", 1); /* in place of the locale's */
+  put(cells, text + length - 3, 3);
 }
 
 void nvtxa__cells_end_row(nvtxa__cells *cells) {

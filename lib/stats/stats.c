@@ -1,167 +1,25 @@
 /*
- * The two reports: their columns, row by row, in the order of the table.
+ * Reports to whoever takes the pieces, to files, and to the run directory of an export.
  */
 #include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "stats-internal.h"
 
-static const char *const host_columns[] = {
-    "Start (ns)", "End (ns)", "Duration (ns)", "DurChild (ns)", "DurNonChild (ns)",
-    "Name",       "PID",      "TID",           "Lvl",           "NumChild",
-    "RangeId",    "ParentId", "RangeStack",    "NameTree"};
-static const char *const gpu_columns[] = {"Name",
-                                          "Projected Start (ns)",
-                                          "Projected Duration (ns)",
-                                          "Orig Start (ns)",
-                                          "Orig Duration (ns)",
-                                          "Style",
-                                          "PID",
-                                          "TID",
-                                          "NumGPUOps",
-                                          "Lvl",
-                                          "NumChild",
-                                          "RangeId",
-                                          "ParentId",
-                                          "RangeStack"};
-
-typedef struct writing {
-  const nvtxa_ranges *ranges;
-  nvtxa__cells cells;
-  nvtxa__lines lines;
-  bool *quoted; /* by name: whether it must stand in quotes */
-} writing;
-
-static void put_name(writing *r, size_t row, size_t dashes) {
-  uint32_t name = nvtxa__range_name(r->ranges, row);
-  nvtxa_text text = nvtxa__range_names(r->ranges)->texts[name];
-  nvtxa__cell_text(&r->cells, text, r->quoted[name], text.length == 0 ? 0 : dashes);
-}
-
-static void put_thread(writing *r, nvtxa__thread thread) {
-  nvtxa__cell_integer(&r->cells, thread.process_id);
-  nvtxa__cell_integer(&r->cells, thread.thread_id);
-}
-
-/* RangeId, ParentId and RangeStack. */
-static void put_ids(writing *r, size_t row) {
-  nvtxa__cell_integer(&r->cells, nvtxa__range_id(r->ranges, row));
-  if (nvtxa__range_parent(r->ranges, row) == NVTXA__NO_PARENT) {
-    nvtxa__cell_empty(&r->cells);
-  } else {
-    nvtxa__cell_integer(&r->cells, nvtxa__range_parent_id(r->ranges, row));
-  }
-  nvtxa_text stack = nvtxa__lines_stack(&r->lines, (uint32_t)row);
-  if (stack.data == NULL) {
-    r->cells.status = NVTXA_ERROR_OUT_OF_MEMORY;
-    return;
-  }
-  nvtxa__cell_plain(&r->cells, stack.data, stack.length);
-}
-
-static void put_host_row(writing *r, size_t row) {
-  const nvtxa_ranges *ranges = r->ranges;
-  int64_t duration_ns = nvtxa__range_duration_ns(ranges, row);
-  nvtxa__cell_integer(&r->cells, nvtxa__range_start_ns(ranges, row));
-  nvtxa__cell_integer(&r->cells, nvtxa__range_end_ns(ranges, row));
-  nvtxa__cell_integer(&r->cells, duration_ns);
-  nvtxa__cell_integer(&r->cells, nvtxa__range_child_total_ns(ranges, row));
-  nvtxa__cell_integer(&r->cells, duration_ns - nvtxa__range_child_total_ns(ranges, row));
-  put_name(r, row, 0);
-  put_thread(r, nvtxa__range_thread(ranges, row));
-  nvtxa__cell_integer(&r->cells, r->lines.level[row]);
-  nvtxa__cell_integer(&r->cells, r->lines.child_count[row]);
-  put_ids(r, row);
-  put_name(r, row, r->lines.level[row]);
-  nvtxa__cells_end_row(&r->cells);
-}
-
-static void put_gpu_row(writing *r, size_t row) {
-  const nvtxa_ranges *ranges = r->ranges;
-  nvtxa_text style = ranges->styles.texts[nvtxa__range_style(ranges, row)];
-  put_name(r, row, 0);
-  nvtxa__cell_integer(&r->cells, nvtxa__packed_get(&ranges->projected_start_ns, row));
-  nvtxa__cell_integer(&r->cells, nvtxa__packed_get(&ranges->projected_duration_ns, row));
-  nvtxa__cell_integer(&r->cells, nvtxa__range_start_ns(ranges, row));
-  nvtxa__cell_integer(&r->cells, nvtxa__range_duration_ns(ranges, row));
-  nvtxa__cell_text(&r->cells, style, nvtxa__cell_is_quoted(&r->cells, style), 0);
-  put_thread(r, nvtxa__range_thread(ranges, row));
-  nvtxa__cell_integer(&r->cells, nvtxa__packed_get(&ranges->gpu_operation_count, row));
-  nvtxa__cell_integer(&r->cells, r->lines.level[row]);
-  nvtxa__cell_integer(&r->cells, r->lines.child_count[row]);
-  put_ids(r, row);
-  nvtxa__cells_end_row(&r->cells);
-}
-
-/* The one row for GPU work that no range encloses: nsys has it first. */
-static void put_unattributed(writing *r) {
-  const nvtxa__unattributed *outside = &r->ranges->unattributed;
-  nvtxa__cell_empty(&r->cells);
-  nvtxa__cell_integer(&r->cells, outside->start_ns);
-  nvtxa__cell_integer(&r->cells, outside->end_ns - outside->start_ns);
-  for (int i = 0; i < 3; i++) {
-    nvtxa__cell_empty(&r->cells);
-  }
-  put_thread(r, outside->thread);
-  nvtxa__cell_integer(&r->cells, outside->operations);
-  nvtxa__cell_empty(&r->cells);
-  nvtxa__cell_integer(&r->cells, 0);
-  for (int i = 0; i < 3; i++) {
-    nvtxa__cell_empty(&r->cells);
-  }
-  nvtxa__cells_end_row(&r->cells);
-}
-
-static void put_host(writing *r) {
-  for (size_t row = 0; row < r->ranges->count && r->cells.status == NVTXA_OK; row++) {
-    put_host_row(r, row);
-  }
-}
-
-static void put_gpu(writing *r) {
-  if (r->ranges->unattributed.operations > 0) {
-    put_unattributed(r);
-  }
-  for (size_t row = 0; row < r->ranges->count && r->cells.status == NVTXA_OK; row++) {
-    put_gpu_row(r, row);
-  }
-}
+static const nvtxa__stats_report *const reports[NVTXA_REPORT_COUNT] = {
+    [NVTXA_REPORT_PUSHPOP_TRACE] = &nvtxa__pushpop_trace,
+    [NVTXA_REPORT_GPU_PROJ_TRACE] = &nvtxa__gpu_proj_trace,
+    [NVTXA_REPORT_CUDA_GPU_KERN_SUM] = &nvtxa__cuda_gpu_kern_sum,
+    [NVTXA_REPORT_CUDA_GPU_TRACE] = &nvtxa__cuda_gpu_trace,
+    [NVTXA_REPORT_NVTX_KERN_SUM] = &nvtxa__nvtx_kern_sum,
+};
 
 /* ---- one report ---- */
 
-static int prepare(writing *r) {
-  size_t count = nvtxa__range_names(r->ranges)->count;
-  r->quoted = malloc(count + 1);
-  if (r->quoted == NULL || nvtxa__lines_make(&r->lines, r->ranges) != 0) {
-    return -1;
-  }
-  for (size_t name = 0; name < count; name++) {
-    r->quoted[name] = nvtxa__cell_is_quoted(&r->cells, nvtxa__range_names(r->ranges)->texts[name]);
-  }
-  return 0;
-}
-
-/* `file` is for the error and may be NULL. */
-static nvtxa_status write_report(const nvtxa_ranges *ranges, const nvtxa_stats_options *options,
-                                 nvtxa_stats_write_fn write, void *user, const char *file,
-                                 nvtxa_error **reterr) {
-  bool host = ranges->report == NVTXA_REPORT_PUSHPOP_TRACE;
-  writing r = {
-      .ranges = ranges,
-      .cells = {.format = options->format, .write = write, .user = user, .hooks = options->hooks}};
-  nvtxa__cells_begin(&r.cells, host ? host_columns : gpu_columns,
-                     host ? NVTXA__COUNT(host_columns) : NVTXA__COUNT(gpu_columns));
-  if (r.cells.status == NVTXA_OK && prepare(&r) != 0) {
-    r.cells.status = NVTXA_ERROR_OUT_OF_MEMORY;
-  }
-  if (r.cells.status == NVTXA_OK) {
-    (host ? put_host : put_gpu)(&r);
-  }
-  nvtxa__cells_end(&r.cells);
-  nvtxa__lines_free(&r.lines);
-  free(r.quoted);
-  switch (r.cells.status) {
+/* What became of the cells; `file` is for the error and may be NULL. */
+static nvtxa_status end_cells(nvtxa__cells *cells, const char *file, nvtxa_error **reterr) {
+  nvtxa__cells_end(cells);
+  switch (cells->status) {
     case NVTXA_OK:
       return NVTXA_OK;
     case NVTXA_ERROR_OUT_OF_MEMORY:
@@ -169,10 +27,63 @@ static nvtxa_status write_report(const nvtxa_ranges *ranges, const nvtxa_stats_o
     case NVTXA_ERROR_CANCELLED:
       return nvtxa__cancel_error(reterr);
     default:
-      return nvtxa__fail(reterr, r.cells.status,
-                         &(nvtxa__where){.file = file, .errnum = r.cells.errnum},
+      return nvtxa__fail(reterr, cells->status,
+                         &(nvtxa__where){.file = file, .errnum = cells->errnum},
                          "cannot write the report");
   }
+}
+
+/* The table's own report stands for 0, and for no other. */
+static nvtxa_report report_of(const nvtxa_stats_options *options, const nvtxa_ranges *ranges) {
+  return (int)options->report == 0 ? ranges->report : options->report;
+}
+
+static nvtxa_status write_report(const nvtxa_ranges *ranges, const nvtxa_stats_options *options,
+                                 nvtxa_stats_write_fn write, void *user, const char *file,
+                                 nvtxa_error **reterr) {
+  const nvtxa__stats_report *report = reports[report_of(options, ranges)];
+  nvtxa__cells cells = {
+      .format = options->format, .write = write, .user = user, .hooks = options->hooks};
+  nvtxa__cells_begin(&cells, report->columns, report->column_count);
+  nvtxa_status status = cells.status == NVTXA_OK ? report->put(&cells, ranges, reterr) : NVTXA_OK;
+  if (status != NVTXA_OK) {
+    cells.status = status; /* what is in the block need not be written */
+    nvtxa__cells_end(&cells);
+    return status;
+  }
+  return end_cells(&cells, file, reterr);
+}
+
+/* ---- what a table can be written as ---- */
+
+/* What the table lacks for a report; NULL: nothing. */
+static const char *lacking(nvtxa__stats_need need, const nvtxa_ranges *ranges) {
+  if ((need == NVTXA__NEEDS_HOST_RANGES) != (ranges->report == NVTXA_REPORT_PUSHPOP_TRACE)) {
+    return need == NVTXA__NEEDS_HOST_RANGES ? "a table of host ranges"
+                                            : "a table of GPU-projected ranges";
+  }
+  const nvtxa_gpu_work *work = ranges->work;
+  if (need >= NVTXA__NEEDS_OPERATIONS && work == NULL) {
+    return "GPU work, which a table has if it is read with gpu_detail";
+  }
+  if (need >= NVTXA__NEEDS_OPERATIONS && !work->has_operations) {
+    return "single GPU operations, which only an SQLite export has";
+  }
+  return need == NVTXA__NEEDS_CELLS && !work->has_cells
+             ? "GPU work that is read with NVTXA_GPU_DETAIL_TRACE"
+             : NULL;
+}
+
+static nvtxa_status check_report(const nvtxa_stats_options *options, const nvtxa_ranges *ranges,
+                                 nvtxa_error **reterr) {
+  nvtxa_report report = report_of(options, ranges);
+  if ((unsigned)report >= NVTXA_REPORT_COUNT) {
+    return nvtxa__invalid(reterr, "options->report");
+  }
+  const char *lacks = lacking(reports[report]->need, ranges);
+  return lacks == NULL ? NVTXA_OK
+                       : nvtxa__fail(reterr, NVTXA_ERROR_INVALID_ARGUMENT, NULL,
+                                     "the report %s needs %s", nvtxa_report_name(report), lacks);
 }
 
 static nvtxa_status take_options(nvtxa_stats_options *own, const nvtxa_stats_options *options,
@@ -185,10 +96,16 @@ static nvtxa_status take_options(nvtxa_stats_options *own, const nvtxa_stats_opt
   return status;
 }
 
+static nvtxa_status take_all(nvtxa_stats_options *own, const nvtxa_stats_options *options,
+                             const nvtxa_ranges *ranges, nvtxa_error **reterr) {
+  nvtxa_status status = take_options(own, options, ranges, reterr);
+  return status == NVTXA_OK ? check_report(own, ranges, reterr) : status;
+}
+
 nvtxa_status nvtxa_stats_write(const nvtxa_ranges *ranges, const nvtxa_stats_options *options,
                                nvtxa_stats_write_fn write, void *user, nvtxa_error **reterr) {
   nvtxa_stats_options own;
-  nvtxa_status status = take_options(&own, options, ranges, reterr);
+  nvtxa_status status = take_all(&own, options, ranges, reterr);
   if (status == NVTXA_OK && write == NULL) {
     status = nvtxa__invalid(reterr, "write is NULL");
   }
@@ -212,7 +129,7 @@ static nvtxa_status produce(void *user, nvtxa__write_fn sink, void *sink_user,
 nvtxa_status nvtxa_stats_write_file(const nvtxa_ranges *ranges, const nvtxa_stats_options *options,
                                     const char *path, nvtxa_error **reterr) {
   nvtxa_stats_options own;
-  nvtxa_status status = take_options(&own, options, ranges, reterr);
+  nvtxa_status status = take_all(&own, options, ranges, reterr);
   if (status == NVTXA_OK && path == NULL) {
     status = nvtxa__invalid(reterr, "path is NULL");
   }
@@ -279,6 +196,7 @@ nvtxa_status nvtxa_stats_keep(const nvtxa_export *exported, const nvtxa_ranges *
     return nvtxa__out_of_memory(reterr);
   }
   keeping.options.format = NVTXA_STATS_CSV;
+  keeping.options.report = (nvtxa_report)0; /* of each table its own */
   keeping.shown = exported->shown_stats;
   status = nvtxa__export_keep(exported, unmeasured, count, keeping.options.hooks, write_kept,
                               &keeping, reterr);

@@ -85,7 +85,8 @@ class ReportCase(Case):
 
     def assert_plain_iterations(self, analysis, gpu=True):
         self.assertEqual(analysis["iterations"], [
-            {"index": index, "host": ITERATION, "gpu_projection": PROJECTION if gpu else None}
+            {"index": index, "host": ITERATION, "gpu_projection": PROJECTION if gpu else None,
+             "gpu_work": None}
             for index in range(3)])
 
     def assert_plain(self, analysis, gpu=True):

@@ -87,7 +87,8 @@ class Success(ExportCase):
         self.export(directory, FAKE_NAMES="old")
         analysis = self.result(directory)
         self.assertEqual(sorted(analysis["provenance"]["reports"]),
-                         ["nvtx_gpu_proj_trace", "nvtx_pushpop_trace"])
+                         ["cuda_gpu_kern_sum", "cuda_gpu_trace", "nvtx_gpu_proj_trace",
+                          "nvtx_pushpop_trace"])
         self.assertEqual(sorted(p.name for p in (directory / "stats").iterdir()),
                          ["export.json", "nsys_gpukernsum.csv", "nsys_gputrace.csv",
                           "nsys_nvtxgpuproj.csv", "nsys_nvtxpptrace.csv"])

@@ -61,8 +61,9 @@ class SqliteCase(Case):
         for table, columns, rows in (
                 ("RUNTIME", "start, end, globalTid, correlationId", calls),
                 ("KERNEL", "start, end, correlationId, globalPid", kernels)):
-            database.executemany(f"INSERT INTO CUPTI_ACTIVITY_KIND_{table} ({columns}) "
-                                 "VALUES (?, ?, ?, ?)", rows)
+            for row in rows:
+                database.execute(f"INSERT INTO CUPTI_ACTIVITY_KIND_{table} ({columns}) "
+                                 "VALUES (?, ?, ?, ?)", row)
         if schema:
             database.executemany("INSERT INTO META_DATA_EXPORT VALUES (?, ?)", [
                 ("EXPORT_SCHEMA_VERSION", schema), ("EXPORT_PRODUCT_VERSION", "2023.4.4.54")])
@@ -83,6 +84,59 @@ class SqliteCase(Case):
         self.write(directory / "manifest.yaml", MANIFEST.format(iterations))
         done = self.analyze(directory, "--engine", "native", "--no-export", *options, status=status)
         return self.result(directory) if status == 0 else done.stderr
+
+
+class GpuWork(SqliteCase):
+    def export_kernels(self, count=12):
+        """In each of two iterations a call in `infer` for each of so many kernels."""
+        calls, kernels, strings = [], [], [(k, f"kernel {k}") for k in range(count)]
+        for i in range(2):
+            for k in range(count):
+                start = 1_031_000 + 100_000 * i + 1000 * k
+                calls.append((start, start + 100, TID, i * count + k))
+                kernels.append((start + 500, start + 600 + k, i * count + k, TID & ~0xFFFFFF, k))
+        path = self.export(plain(2), calls, [k[:4] for k in kernels], strings)
+        with sqlite3.connect(path) as database:
+            database.executemany("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET demangledName = ?1 "
+                                 "WHERE correlationId = ?2", [(k[4], k[2]) for k in kernels])
+        return path
+
+    def test_which_kernels_are_named(self):
+        self.export_kernels()
+        for options, count in (((), 10), (("--kernels", "3"), 3), (("--kernels", "all"), 12),
+                               (("--kernels=99",), 12)):
+            analysis = self.native(2, *options)
+            (infer,) = (g for g in analysis["gpu_projected_ranges"] if g["path"] == ["infer"])
+            for work in (infer["gpu_work"], analysis["iterations"][1]["gpu_work"]):
+                kernels = work["inclusive"]["kernels"]
+                self.assertEqual([k["name"] for k in kernels["largest"]],
+                                 [f"kernel {11 - k}" for k in range(count)])
+                self.assertEqual(kernels["names"], 12)
+            self.assertIsNone(analysis["iterations"][1]["gpu_work"]["innermost"])
+
+    def test_a_number_of_kernels_that_is_none(self):
+        self.export_kernels(1)
+        for text in ("0", "-1", "many", "1e3", "", "1000000000", "3x"):
+            done = self.analyze(self.top / "run", f"--kernels={text}", status=2)
+            self.assertIn(f"--kernels '{text}' is neither", done.stderr)
+
+    def test_left_out(self):
+        self.export_kernels()
+        analysis = self.native(2, "--no-gpu-work")
+        self.assertIsNone(analysis["capture_gpu_work"])
+        self.assertIsNone(analysis["gpu_devices"])
+        self.assertEqual({i["gpu_work"] for i in analysis["iterations"]}, {None})
+        self.assertIsNotNone(analysis["iterations"][0]["gpu_projection"])
+
+    def test_columns_that_are_missing(self):
+        """Exports of a known schema have them. What does not need them can still be had."""
+        path = self.export_kernels()
+        with sqlite3.connect(path) as database:
+            database.execute("ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL DROP COLUMN deviceId")
+        error = self.native(2, status=1)
+        self.assertIn("CUPTI_ACTIVITY_KIND_KERNEL lacks the column 'deviceId'", error)
+        self.assertIn("--no-gpu-work", error)
+        self.native(2, "--no-gpu-work")
 
 
 class WhereNsysIsWrong(SqliteCase):
@@ -212,7 +266,7 @@ class WhatIsReported(SqliteCase):
         events[0]["end"] = events[5]["end"] = events[6]["end"] = None
         events[2]["end"] = events[2]["start"] - 10
         self.export(events)
-        first = self.native(3)
+        first = self.native(3, "--no-gpu-work")  # which the reports do not hold
         (self.top / "run" / "trace.sqlite").unlink()
         self.analyze(self.top / "run", "--no-export")
         again = self.result(self.top / "run")
@@ -303,7 +357,9 @@ class WaysToAnExport(SqliteCase):
         self.assertEqual(provenance["export_product_version"], "2023.4.4.54")
         self.assertEqual(provenance["reports_origin"], "computed")
         self.assertIsNone(provenance["trace_sha256"])
-        for path in provenance["reports"].values():
+        paths = provenance["reports"]
+        self.assertEqual((paths.pop("cuda_gpu_kern_sum"), paths.pop("cuda_gpu_trace")), (None, None))
+        for path in paths.values():
             self.assertTrue((self.directory / path).is_file(), path)
         self.assertEqual(self.result(self.directory)["warnings"][2:], [])
 
@@ -348,8 +404,7 @@ class WaysToAnExport(SqliteCase):
     def test_no_reports(self):
         self.analyze(self.directory, "--no-export", "--no-reports")
         self.assertFalse((self.directory / "stats").exists())
-        self.assertEqual(self.provenance()["reports"],
-                         {"nvtx_gpu_proj_trace": None, "nvtx_pushpop_trace": None})
+        self.assertEqual(set(self.provenance()["reports"].values()), {None})
         self.assertIsNone(self.provenance()["reports_origin"])
 
     def test_reports_in_spite_of_a_failed_analysis(self):

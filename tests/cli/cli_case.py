@@ -20,7 +20,8 @@ from support import NVTXA, SOURCE, Case  # noqa: E402 (support also makes testda
 from nsys_reports import DIALECTS, Range, reports, work_reports  # noqa: E402
 
 GOLDEN = pathlib.Path(__file__).resolve().parent / "golden"
-SCHEMA = SOURCE / "docs" / "schema" / "analysis-1.schema.json"
+SCHEMA = SOURCE / "docs" / "schema" / "analysis-2.schema.json"
+OLD_SCHEMA = SOURCE / "docs" / "schema" / "analysis-1.schema.json"
 
 # Answers as nsys does, from the files of the directory `replay`. STANDIN_HANG names a call of it that
 # writes its process id to the file that STANDIN_TELL names, and never ends; not even when asked to,
@@ -178,8 +179,9 @@ class CliCase(Case):
         return done
 
     def valid(self, text):
-        """An analysis that its schema accepts, as a JSON document. The validator is no part of
-        this project; without it the check is left out, aloud."""
+        """An analysis that its schema accepts, as a JSON document, and so does the one before for
+        who reads that: keys were only added. The validator is no part of this project; without it
+        the check is left out, aloud."""
         analysis = json.loads(text)
         try:
             import jsonschema
@@ -187,4 +189,6 @@ class CliCase(Case):
             print("SKIPPED: no schema validation: python3-jsonschema is missing", file=sys.stderr)
         else:
             jsonschema.validate(analysis, json.loads(SCHEMA.read_text(encoding="utf-8")))
+            jsonschema.validate(analysis | {"schema_version": 1},
+                                json.loads(OLD_SCHEMA.read_text(encoding="utf-8")))
         return analysis

@@ -12,6 +12,7 @@ from cli_case import CliCase  # noqa: E402
 from support import SOURCE, main, run  # noqa: E402
 
 HOST, GPU = "nvtx_pushpop_trace", "nvtx_gpu_proj_trace"
+KERNELS, TRACE, SUMS = "cuda_gpu_kern_sum", "cuda_gpu_trace", "nvtx_kern_sum"
 
 # Answers like nsys, and exports any trace to the SQLite export that lies beside it as NAME.made.
 EXPORTER = """#!/bin/sh
@@ -137,6 +138,81 @@ class Output(StatsCase):
         done = self.stats("-r", HOST, "trace.sqlite")
         self.assertIn(b"nvtxa: warning: 1 range of nvtx_pushpop_trace had not ended", done.stderr)
         self.assertNotIn(b"warning", done.stdout)
+
+
+class GpuReports(StatsCase):
+    """Those of kernels, copies and fills, and what each needs of the export."""
+
+    def setUp(self):
+        super().setUp()
+        self.generate("--mixed", "--ranges", "9", "--operations", "10")
+
+    def generate(self, *options):
+        done = run([sys.executable, SOURCE / "testdata" / "generate_export.py", *options,
+                    self.sqlite])
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def change(self, *statements):
+        with sqlite3.connect(self.sqlite) as database:
+            for statement in statements:
+                database.execute(statement)
+
+    def test_standard_output(self):
+        self.golden("stats-kernels", "stats", "-r", f"{KERNELS},{SUMS}", "trace.sqlite")
+        self.golden("stats-gpu-trace", "stats", "-r", TRACE, "trace.sqlite")
+        self.golden("stats-kernels-json", "stats", "-r", KERNELS, "-f", "json", "trace.sqlite")
+
+    def test_files(self):
+        """All at once, each as it is alone; files are called as the report was asked for."""
+        self.stats("-q", "-r", f"{HOST},{SUMS},{TRACE},gpukernsum,{GPU}", "-o", "out", "trace.sqlite")
+        self.assertEqual(self.files(), [
+            "out_cuda_gpu_trace.csv", "out_gpukernsum.csv", "out_nvtx_gpu_proj_trace.csv",
+            "out_nvtx_kern_sum.csv", "out_nvtx_pushpop_trace.csv"])
+        for report, name in ((HOST, HOST), (GPU, GPU), (SUMS, "nvtxkernsum"), (TRACE, "gputrace"),
+                             ("gpukernsum", KERNELS)):
+            alone = self.stats("-r", name, "trace.sqlite").stdout
+            self.assertEqual((self.top / f"out_{report}.csv").read_bytes(), alone)
+
+    def test_no_nvtx_data(self):
+        """What is about kernels alone needs none; without it they are outside every range."""
+        before = self.stats("-r", f"{KERNELS},{TRACE}", "trace.sqlite").stdout
+        self.change("DROP TABLE NVTX_EVENTS")
+        done = self.stats("-r", f"{KERNELS},{TRACE}", "trace.sqlite")
+        self.assertEqual((done.stdout, done.stderr), (before, b""))
+        rows = self.stats("-r", SUMS, "trace.sqlite").stdout.splitlines()[1:]
+        self.assertGreater(len(rows), 3)
+        for row in rows:
+            self.assertTrue(row.startswith(b",,"), row)
+        done = self.stats("-r", f"{KERNELS},{HOST}", "trace.sqlite", status=1)
+        self.assertIn(b"no NVTX data", done.stderr)
+
+    def test_no_gpu_data(self):
+        """A header, as in the report of GPU-projected ranges."""
+        self.change(*(f"DROP TABLE {table}" for table in (
+            "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET",
+            "CUPTI_ACTIVITY_KIND_RUNTIME", "TARGET_INFO_GPU", "ENUM_CUDA_MEM_KIND",
+            "ENUM_CUDA_MEMCPY_OPER")))
+        for report in (GPU, KERNELS, TRACE, SUMS):
+            done = self.stats("-r", report, "trace.sqlite")
+            self.assertEqual((done.stdout.count(b"\n"), done.stderr), (1, b""), report)
+
+    def test_warnings(self):
+        """Once for a table, and about ranges only where a report shows them."""
+        outside = b"launched outside every NVTX range"
+        done = self.stats("-r", f"{TRACE},{SUMS},{GPU}", "trace.sqlite")
+        self.assertEqual(done.stderr.count(outside), 1)
+        self.assertEqual(self.stats("-r", f"{TRACE},{KERNELS}", "trace.sqlite").stderr, b"")
+        self.change("UPDATE META_DATA_EXPORT SET value = '9.0' WHERE name LIKE '%SCHEMA%'")
+        done = self.stats("-r", f"{KERNELS},{TRACE}", "trace.sqlite")
+        self.assertEqual(done.stderr.count(b"follows schema 9.0"), 1)
+        self.assertEqual(done.stderr.count(b"warning"), 1)
+
+    def test_column_that_is_missing(self):
+        """Of what a report needs alone."""
+        self.change("ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL DROP COLUMN gridX")
+        self.stats("-r", f"{KERNELS},{SUMS}", "trace.sqlite")
+        done = self.stats("-r", TRACE, "trace.sqlite", status=1)
+        self.assertIn(b"gridX", done.stderr)
 
 
 class Traces(StatsCase):

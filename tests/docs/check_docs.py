@@ -121,9 +121,9 @@ class Pages(Case):
         page = (DOCS / "engines.md").read_text()
         sources = "".join(p.read_text() for folder in ("ranges", "database")
                           for p in (SOURCE / "lib" / folder).rglob("*.c"))
-        tables = re.findall(r"nvtxa__column \w*columns\[\] = \{(.*?)\};", sources, re.DOTALL)
-        needed = {column for table in tables
-                  for column in re.findall(r'\{"(\w+)", (?:true|false)\}', table)}
+        needed = set(re.findall(r'\{"(\w+)", (?:true|false)\}', sources))
+        # Texts that are looked up: in which table, and in which column of it.
+        needed |= set(re.findall(r'"(?:StringIds|[A-Z_]+)",\s+"(\w+)",', sources))
         (section,) = re.findall(r"^## What is read\n(.*?)^## ", page, re.MULTILINE | re.DOTALL)
         listed = {c for line in section.splitlines() if line.startswith("| `")
                   for c in re.findall(r"`([^`]+)`", line.split("|")[2])}

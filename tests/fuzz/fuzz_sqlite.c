@@ -1,5 +1,5 @@
 /*
- * Any bytes as an SQLite export: read, and both reports written. What comes of it may be an error,
+ * Any bytes as an SQLite export: read, and all reports written. What comes of it may be an error,
  * but nothing else that a sanitizer or a timeout would notice.
  */
 #include <stdint.h>
@@ -24,10 +24,12 @@ static int count_bytes(void *user, const char *data, size_t length) {
   return 0;
 }
 
-static void write_report(const nvtxa_ranges *ranges, nvtxa_stats_format format) {
+static void write_report(const nvtxa_ranges *ranges, nvtxa_report report,
+                         nvtxa_stats_format format) {
   nvtxa_stats_options options = NVTXA_STATS_OPTIONS_INIT;
   nvtxa_error *error = NULL;
   size_t length = 0;
+  options.report = report;
   options.format = format;
   if (nvtxa_stats_write(ranges, &options, count_bytes, &length, &error) != NVTXA_OK) {
     nvtxa_error_free(error);
@@ -46,11 +48,29 @@ static void read_export(void) {
     abort(); /* tables or an error, never both */
   }
   if (status == NVTXA_OK) {
-    write_report(host, NVTXA_STATS_CSV);
-    write_report(gpu, NVTXA_STATS_JSON);
+    write_report(host, NVTXA_REPORT_PUSHPOP_TRACE, NVTXA_STATS_CSV);
+    write_report(gpu, NVTXA_REPORT_GPU_PROJ_TRACE, NVTXA_STATS_JSON);
   }
   nvtxa_error_free(error);
   nvtxa_ranges_unref(host);
+  nvtxa_ranges_unref(gpu);
+}
+
+static void read_gpu_work(void) {
+  nvtxa_ranges_options options = NVTXA_RANGES_OPTIONS_INIT;
+  nvtxa_ranges *gpu = NULL;
+  nvtxa_error *error = NULL;
+  options.gpu_detail = NVTXA_GPU_DETAIL_TRACE;
+  nvtxa_status status = nvtxa_ranges_read_sqlite(path, &options, NULL, &gpu, &error);
+  if ((status == NVTXA_OK) != (error == NULL) || (status == NVTXA_OK) != (gpu != NULL)) {
+    abort();
+  }
+  if (status == NVTXA_OK) {
+    write_report(gpu, NVTXA_REPORT_CUDA_GPU_KERN_SUM, NVTXA_STATS_CSV);
+    write_report(gpu, NVTXA_REPORT_CUDA_GPU_TRACE, NVTXA_STATS_JSON);
+    write_report(gpu, NVTXA_REPORT_NVTX_KERN_SUM, NVTXA_STATS_TSV);
+  }
+  nvtxa_error_free(error);
   nvtxa_ranges_unref(gpu);
 }
 
@@ -64,5 +84,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     abort();
   }
   read_export();
+  read_gpu_work();
   return 0;
 }

@@ -19,7 +19,8 @@ from support import NVTXA, SOURCE, Case, main, run, skip  # noqa: E402
 NSYS = os.environ.get("NVTXA_NSYS", "")
 WORKLOAD = os.environ.get("NVTXA_WORKLOAD", "")
 REPORTS = {"nvtx_pushpop_trace": "nvtxpptrace", "nvtx_gpu_proj_trace": "nvtxgpuproj"}
-NAMES = ("Name", "NameTree")
+GPU_REPORTS = ("cuda_gpu_kern_sum", "cuda_gpu_trace", "nvtx_kern_sum")
+NAMES = ("Name", "NameTree", "NVTX Range")
 
 
 def level(row):
@@ -60,11 +61,11 @@ class RowsCase(Case):
                     return path
         raise AssertionError("nsys captured no range in ten attempts")
 
-    def both(self, database, *options, reports=tuple(REPORTS)):
+    def both(self, database, *options, reports=tuple(REPORTS), only_nsys=(), only_ours=()):
         """Have nsys and nvtxa write the same reports; gives the names of the files."""
         asked = [f"--report={report}" for report in reports]
-        for directory, command in ((self.top / "nsys", [NSYS, "stats", "-q"]),
-                                   (self.top / "ours", [NVTXA, "stats", "-q"])):
+        for directory, command in ((self.top / "nsys", [NSYS, "stats", "-q", *only_nsys]),
+                                   (self.top / "ours", [NVTXA, "stats", "-q", *only_ours])):
             directory.mkdir()
             done = run([*command, *asked, *options, "-o", "out", database], cwd=directory)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
@@ -200,6 +201,97 @@ class Files(RowsCase):
             by_id = {row["RangeId"]: level(row) for row in ours}
             for row in theirs:
                 self.assertEqual(by_id[row["RangeId"]], row)
+
+
+class GpuRows(RowsCase):
+    """The reports of kernels, copies and fills. nsys writes sizes in bytes if it is asked to; its
+    default is megabytes with three decimals."""
+
+    def tables(self, report):
+        for side in ("nsys", "ours"):
+            with open(self.top / side / f"out_{report}.csv", newline="", encoding="utf-8") as file:
+                yield list(csv.DictReader(file))
+
+    def assert_equal_gpu_rows(self, database):
+        """Gives how many rows the reports have."""
+        self.both(database, reports=GPU_REPORTS, only_nsys=["--format=csv:mem=B"])
+        return [self.assert_equal_kernels(), self.assert_equal_trace(), self.assert_equal_sums()]
+
+    def assert_equal_kernels(self):
+        theirs, ours = self.tables("cuda_gpu_kern_sum")
+        self.assertEqual(ours, theirs)
+        return len(ours)
+
+    def assert_equal_trace(self):
+        """Operations that start together are in no certain order there."""
+        theirs, ours = self.tables("cuda_gpu_trace")
+        self.assertEqual(list(ours[0]), list(theirs[0]))
+        self.assertEqual([row["Start (ns)"] for row in ours], [row["Start (ns)"] for row in theirs])
+        by_start = [sorted(rows, key=lambda row: (int(row["Start (ns)"]), *row.values()))
+                    for rows in (ours, theirs)]
+        self.assertEqual(len(ours), len(theirs))
+        for row, their_row in zip(*by_start):
+            self.assertEqual(row, their_row)
+        return len(ours)
+
+    def assert_equal_sums(self):
+        """nsys sorts by names without the colon."""
+        theirs, ours = self.tables("nvtx_kern_sum")
+        self.assertEqual(list(ours[0]), list(theirs[0]))
+        order = [(row["NVTX Range"], int(row["PID"] or -1), int(row["TID"] or -1),
+                  -int(row["Total Time (ns)"]), row["Style"], row["Kernel Name"]) for row in ours]
+        self.assertEqual(order, sorted(order))
+        self.assertEqual(len(ours), len(theirs))
+        for row, their_row in zip(*(sorted(map(level, rows), key=lambda row: tuple(row.values()))
+                                    for rows in (ours, theirs))):
+            self.assertEqual(row, their_row)
+        return len(ours)
+
+    def test_one_thread(self):
+        """Ranges that nest, and one kernel's name."""
+        self.assertEqual(self.assert_equal_gpu_rows(self.generate("--depth", "2")), [1, 900, 13])
+
+    def test_mixed(self):
+        for seed in range(1, 5):
+            with self.subTest(seed=seed):
+                self.setUp()
+                counts = self.assert_equal_gpu_rows(self.generate(
+                    "--mixed", "--processes", "2", "--threads", "3", "--ranges", "4000",
+                    "--operations", "3500", "--seed", str(seed)))
+                self.assertEqual(counts[0], 5)
+                self.assertGreater(counts[1], 4000)
+                self.assertGreater(counts[2], 500)
+
+    def test_many(self):
+        self.assert_equal_gpu_rows(self.generate(
+            "--mixed", "--processes", "3", "--threads", "4", "--ranges", "52000", "--operations",
+            "45000", "--seed", "9"))
+
+    def test_deep(self):
+        """Many ranges of one name inside each other: a kernel counts under each."""
+        self.assert_equal_gpu_rows(self.generate("--mixed", "--depth", "60", "--ranges", "6000",
+                                                 "--operations", "3000"))
+
+    def test_durations(self):
+        """Means, medians, deviations and shares of all kinds of durations, as they are rounded."""
+        database = self.generate("--mixed", "--threads", "2")
+        with sqlite3.connect(database) as connection:
+            connection.execute("INSERT INTO StringIds SELECT 1000 + rowid, 'kernel ' || rowid "
+                               "FROM CUPTI_ACTIVITY_KIND_RUNTIME")
+            connection.execute(
+                "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET demangledName = 1001 + correlationId * 7 % 90, "
+                "end = start + (correlationId * correlationId * 7919 % 1000003 >> correlationId % 20) "
+                "WHERE correlationId < 900")
+        self.assertGreater(self.assert_equal_gpu_rows(database)[0], 80)
+
+    def test_json(self):
+        self.both(self.generate("--mixed"), reports=GPU_REPORTS, only_nsys=["--format=json:mem=B"],
+                  only_ours=["--format=json"])
+        for report in GPU_REPORTS:
+            theirs, ours = (json.loads((self.top / side / f"out_{report}.json").read_text())
+                            for side in ("nsys", "ours"))
+            self.assertEqual(*(sorted(rows, key=lambda row: [str(v) for v in row.values()])
+                               for rows in (map(level, ours), theirs)))
 
 
 class Engines(RowsCase):

@@ -47,6 +47,53 @@
 /* "(start, end, correlation id, process), ..." */
 #define KERNELS(rows) "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES " rows ";"
 
+/* Tables with all that is read of GPU work, and what its numbers stand for. */
+#define GPU_TABLES                                                                               \
+  "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER NOT NULL, end INTEGER NOT NULL, "     \
+  "globalTid INTEGER, correlationId INTEGER);"                                                   \
+  "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER NOT NULL, end INTEGER NOT NULL, "      \
+  "deviceId INTEGER, contextId INTEGER, greenContextId INTEGER, streamId INTEGER, "              \
+  "correlationId INTEGER, globalPid INTEGER, demangledName INTEGER, registersPerThread "         \
+  "INTEGER, gridX INTEGER, gridY INTEGER, gridZ INTEGER, blockX INTEGER, blockY INTEGER, "       \
+  "blockZ INTEGER, staticSharedMemory INTEGER, dynamicSharedMemory INTEGER, graphNodeId "        \
+  "INTEGER);"                                                                                    \
+  "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER NOT NULL, end INTEGER NOT NULL, "      \
+  "deviceId INTEGER, contextId INTEGER, greenContextId INTEGER, streamId INTEGER, "              \
+  "correlationId INTEGER, globalPid INTEGER, bytes INTEGER, copyKind INTEGER, srcKind "          \
+  "INTEGER, dstKind INTEGER, graphNodeId INTEGER);"                                              \
+  "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (start INTEGER NOT NULL, end INTEGER NOT NULL, "      \
+  "deviceId INTEGER, contextId INTEGER, greenContextId INTEGER, streamId INTEGER, "              \
+  "correlationId INTEGER, globalPid INTEGER, value INTEGER, bytes INTEGER, memKind INTEGER, "    \
+  "graphNodeId INTEGER);"                                                                        \
+  "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER, end INTEGER, deviceId INTEGER, " \
+  "correlationId INTEGER, globalPid INTEGER);"                                                   \
+  "CREATE TABLE TARGET_INFO_GPU (id INTEGER, name TEXT);"                                        \
+  "INSERT INTO TARGET_INFO_GPU VALUES (0, 'H100'), (1, 'A10, 24 GB');"                           \
+  "CREATE TABLE ENUM_CUDA_MEM_KIND (id INTEGER, name TEXT, label TEXT);"                         \
+  "INSERT INTO ENUM_CUDA_MEM_KIND VALUES (0, '', 'Pageable'), (1, '', 'Pinned'), (2, '', "       \
+  "'Device');"                                                                                   \
+  "CREATE TABLE ENUM_CUDA_MEMCPY_OPER (id INTEGER, name TEXT, label TEXT);"                      \
+  "INSERT INTO ENUM_CUDA_MEMCPY_OPER VALUES (1, '', 'Host-to-Device'), (2, '', "                 \
+  "'Device-to-Host');"
+#define GPU_SCHEMA VERSION_TABLE EVENTS_TABLE STRINGS_TABLE GPU_TABLES
+
+/* "(id, text), ..." */
+#define STRINGS(rows) "INSERT INTO StringIds VALUES " rows ";"
+/* Kernels of device 0 in such tables: "(start, end, correlation id, process, name id), ..." */
+#define NAMED_KERNELS(rows)                                                                  \
+  "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT column1, column2, 0, 1, NULL, 7, column3, " \
+  "column4, column5, 32, 128, 2, 1, 256, 1, 1, 64, 1024, NULL FROM (VALUES " rows ");"
+/* "(start, end, device, green context, correlation id, bytes, kind, source, destination), ..." */
+#define COPIES(rows)                                                                          \
+  "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY SELECT column1, column2, column3, 1, column4, 13, " \
+  "column5, " PID_A ", column6, column7, column8, column9, NULL FROM (VALUES " rows ");"
+/* "(start, end, correlation id, bytes, kind of memory), ..." */
+#define FILLS(rows)                                                                  \
+  "INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET SELECT column1, column2, 0, 1, NULL, 13, " \
+  "column3, " PID_A ", 0, column4, column5, NULL FROM (VALUES " rows ");"
+/* "(start, end, device, correlation id, process), ..." */
+#define GRAPHS(rows) "INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES " rows ";"
+
 /* A file that is there until sample_free(). */
 typedef struct sample {
   char directory[32];
@@ -109,6 +156,25 @@ static inline tables tables_of(const char *sql) {
   tables t = tables_read(s.path);
   sample_free(&s);
   return t;
+}
+
+/* The table of GPU-projected ranges alone, with GPU work. */
+static inline nvtxa_ranges *gpu_table_read(const char *path, nvtxa_gpu_detail detail) {
+  nvtxa_ranges_options options = NVTXA_RANGES_OPTIONS_INIT;
+  nvtxa_ranges *gpu = NULL;
+  nvtxa_error *error = NULL;
+  options.gpu_detail = detail;
+  nvtxa_status status = nvtxa_ranges_read_sqlite(path, &options, NULL, &gpu, &error);
+  cr_assert_eq(status, NVTXA_OK, "%s: %s", nvtxa_status_name(status),
+               error ? nvtxa_error_message(error) : "no error");
+  return gpu;
+}
+
+static inline nvtxa_ranges *gpu_table_of(const char *sql, nvtxa_gpu_detail detail) {
+  sample s = sample_new(sql);
+  nvtxa_ranges *gpu = gpu_table_read(s.path, detail);
+  sample_free(&s);
+  return gpu;
 }
 
 static inline void show_common(nvtxa__buffer *text, const nvtxa_range *range) {

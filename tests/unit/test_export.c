@@ -829,6 +829,19 @@ Test(export_gpu, no_such_work) {
   }
 }
 
+/* A trace of no CUDA call at all has no GPU work, though nsys 2023.4 looks for a GPU first. */
+Test(export_gpu, no_cuda_at_all) {
+  struct place place;
+  place_make(&place);
+  place_set(&place, "FAKE_GPU=skipped");
+  place_set(&place, "FAKE_KERNELS=skipped");
+  place_set(&place, "FAKE_OPERATIONS=skipped-for-table");
+  place_must_run_with_gpu(&place, "");
+  cr_expect_str_eq(list(place.stats), ALL_NEW_FILES);
+  expect_content("", place.stats, "nsys_cuda_gpu_trace.csv");
+  place_end(&place);
+}
+
 /* What nsys lacks there is not the work: an empty report would deny it. */
 Test(export_gpu, work_that_nsys_cannot_tell_of) {
   static const struct {
@@ -845,6 +858,9 @@ Test(export_gpu, work_that_nsys_cannot_tell_of) {
        "nsys cannot make cuda_gpu_trace of this trace, so the export has neither report of GPU "
        "work: SKIPPED: export.sqlite does not contain 'greenContextId' column. Please re-export "
        "it.\n"},
+      {"FAKE_OPERATIONS=error-for-table",
+       "nsys cannot make cuda_gpu_trace of this trace, so the export has neither report of GPU "
+       "work: ERROR: Database file export.sqlite: no such table: TARGET_INFO_GPU\n"},
   };
   struct place place;
   place_make(&place);

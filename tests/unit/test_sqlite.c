@@ -1034,6 +1034,21 @@ Test(sqlite, generated_exports) {
   cr_expect_eq(rmdir(s.directory), 0);
 }
 
+/* A graph that was traced as a whole but without its times: no operation, whether GPU work is
+ * wanted or not. */
+Test(sqlite, graphs_without_times) {
+  static const char sql[] =
+      GPU_SCHEMA RANGES("(0, 9, 'a')") CALLS("(1, 2, " TID_A ", 1), (3, 4, " TID_A ", 2)")
+          GRAPHS("(0, 0, 3, 1, " PID_A "), (20, 30, 0, 2, " PID_A ")");
+  tables t = tables_of(sql);
+  expect_table(t.gpu, "1<- 0+9 PushPop 20+10 x1 :a\n", "");
+  tables_free(&t);
+  nvtxa_ranges *gpu = gpu_table_of(sql, NVTXA_GPU_DETAIL_OPERATIONS);
+  expect_table(gpu, "1<- 0+9 PushPop 20+10 x1 :a\n", "");
+  cr_expect_eq(nvtxa_gpu_work_operation_count(nvtxa_ranges_gpu_work(gpu)), 1);
+  nvtxa_ranges_unref(gpu);
+}
+
 /* ---- the reports ---- */
 
 static int add_piece(void *user, const char *data, size_t length) {

@@ -192,8 +192,7 @@ static int find_first_calls(nvtxa__launches *launches) {
 
 static nvtxa_status read_calls(reading *r, nvtxa__database *database, nvtxa_error **reterr) {
   nvtxa__calls *calls = &r->launches->calls;
-  nvtxa__packed *const columns[] = {&calls->thread, &calls->start_ns, &calls->duration_ns,
-                                    &calls->operation};
+  nvtxa__packed *const columns[] = {&calls->thread, &calls->start_ns, &calls->duration_ns};
   bool has = false;
   nvtxa_status status = nvtxa__database_has_table(database, call_table, &has, reterr);
   if (status == NVTXA_OK && nvtxa__packed_together(columns, NVTXA__COUNT(columns)) != 0) {

@@ -273,7 +273,7 @@ static bool is_untimed(const reading *r, const timed *when) {
   return r->table->kind == NVTXA_GPU_GRAPH && when->start_ns == 0 && when->end_ns == 0;
 }
 
-static bool take_untimed(reading *r, nvtxa__row *row) {
+static bool count_untimed(reading *r, nvtxa__row *row) {
   uint32_t device;
   if (!take_device(r, row, &device)) {
     return false;
@@ -290,7 +290,7 @@ static bool take_operation(void *user, nvtxa__row *row) {
     return false;
   }
   if (is_untimed(r, &when)) {
-    return !wanted || take_untimed(r, row);
+    return !wanted || count_untimed(r, row);
   }
   return (!when.has_key || take_keyed(r, row, &when)) && (!wanted || take_item(r, row, &when));
 }

@@ -277,14 +277,15 @@ static uint32_t *find_rows(const reading *r, const uint32_t *rows, size_t count)
 }
 
 /* What encloses a projected range encloses its calls, and is projected as well. */
-static int fill_parents(const reading *r, nvtxa_ranges *gpu, const uint32_t *rows,
-                        const uint32_t *row_of) {
-  int result = 0;
+static int fill_parents(const reading *r, nvtxa_ranges *gpu, const uint32_t *rows) {
+  uint32_t *row_of = find_rows(r, rows, gpu->count);
+  int result = row_of == NULL ? -1 : 0;
   for (size_t row = 0; row < gpu->count && result == 0; row++) {
     uint32_t parent = nvtxa__parent(&r->nesting.above, rows[row]);
     parent = parent == NVTXA__NO_PARENT ? NVTXA__NO_PARENT : row_of[parent];
     result = nvtxa__packed_add(&gpu->above, nvtxa__above(row, parent));
   }
+  free(row_of);
   return result | nvtxa__packed_finish(&gpu->above);
 }
 
@@ -318,30 +319,40 @@ static int fill_times(reading *r, nvtxa_ranges *gpu, naming *n, const uint32_t *
   return nvtxa__packed_finish(&gpu->base_row);
 }
 
+/* The GPU work, where it is wanted. */
+static nvtxa_status fill_work(reading *r, nvtxa_ranges *gpu, const uint32_t *rows,
+                              nvtxa_error **reterr) {
+  if (r->launches.detail == NVTXA_GPU_DETAIL_NONE) {
+    return NVTXA_OK;
+  }
+  uint32_t *row_of = find_rows(r, rows, gpu->count);
+  nvtxa_status status = row_of == NULL ? nvtxa__out_of_memory(reterr)
+                                       : nvtxa__work_make(&r->launches, &r->projection, row_of,
+                                                          r->lane, &gpu->work, reterr);
+  free(row_of);
+  return status;
+}
+
 /* Of each row that has been projected; what was needed for that alone goes when it was used. */
 static nvtxa_status fill_gpu(reading *r, nvtxa_ranges *gpu, naming *n, nvtxa_error **reterr) {
   uint32_t *rows;
-  uint32_t *row_of = NULL;
-  nvtxa_status status = NVTXA_OK;
   int result = projected_rows(r, &rows, &gpu->count);
   if (result == 0) {
-    row_of = find_rows(r, rows, gpu->count);
-    result = row_of == NULL ? -1 : fill_projection(r, gpu, rows);
+    result = fill_projection(r, gpu, rows);
   }
   gpu->unattributed = r->projection.outside;
-  if (result == 0 && r->launches.detail != NVTXA_GPU_DETAIL_NONE) {
-    status = nvtxa__work_make(&r->launches, &r->projection, row_of, r->lane, &gpu->work, reterr);
-  }
+  nvtxa_status status =
+      result == 0 ? fill_work(r, gpu, rows, reterr) : nvtxa__out_of_memory(reterr);
   nvtxa__projection_free(&r->projection);
   nvtxa__launches_free(&r->launches);
-  if (result == 0 && status == NVTXA_OK) {
-    result = fill_times(r, gpu, n, rows) | fill_parents(r, gpu, rows, row_of) |
+  if (status == NVTXA_OK) {
+    result = fill_times(r, gpu, n, rows) | fill_parents(r, gpu, rows) |
              fill_styles(&r->events, gpu, rows);
     count_oddities(n, rows);
+    status = result == 0 ? NVTXA_OK : nvtxa__out_of_memory(reterr);
   }
-  free(row_of);
   free(rows);
-  return result == 0 ? status : nvtxa__out_of_memory(reterr);
+  return status;
 }
 
 /* The table, which may still lack its base, and its index. */
@@ -440,6 +451,9 @@ static nvtxa_status prepare(reading *r, nvtxa_error **reterr) {
 static nvtxa_status project_and_make_gpu(reading *r, nvtxa_ranges **ret_gpu, nvtxa_error **reterr) {
   if (project(r) != 0) {
     return nvtxa__out_of_memory(reterr);
+  }
+  if (r->launches.detail == NVTXA_GPU_DETAIL_NONE) {
+    nvtxa__calls_free(&r->launches.calls);
   }
   nvtxa__packed_free(&r->launches.calls.operation);
   return nvtxa__cancelled(&r->hooks) ? nvtxa__cancel_error(reterr) : make_gpu(r, ret_gpu, reterr);

@@ -1,0 +1,162 @@
+/*
+ * The ranges around a call. On a thread whose ranges nest, they are the innermost and its
+ * ancestors. Elsewhere they are found in a tree: the nodes of the thread's ranges by their starts,
+ * each the root of the part of which it is the middle.
+ */
+#include <stdlib.h>
+
+#include "stats-internal.h"
+
+/* ---- the tree ---- */
+
+/* The last end among nodes `low` to `high` - 1. */
+static int64_t find_latest(nvtxa__range_node *nodes, size_t low, size_t high) {
+  if (low == high) {
+    return INT64_MIN;
+  }
+  size_t middle = low + (high - low) / 2;
+  int64_t before_ns = find_latest(nodes, low, middle);
+  int64_t behind_ns = find_latest(nodes, middle + 1, high);
+  int64_t latest_ns = before_ns > behind_ns ? before_ns : behind_ns;
+  nvtxa__range_node *node = &nodes[middle];
+  node->latest_ns = node->end_ns > latest_ns ? node->end_ns : latest_ns;
+  return node->latest_ns;
+}
+
+typedef struct search {
+  const nvtxa__range_node *nodes;
+  int64_t start_ns; /* what is to be enclosed */
+  int64_t end_ns;
+  nvtxa__visit_fn visit;
+  void *user;
+} search;
+
+static bool visit_nodes(const search *s, size_t low, size_t high) {
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    const nvtxa__range_node *node = &s->nodes[middle];
+    if (node->latest_ns < s->end_ns) {
+      return true;
+    }
+    if (node->start_ns <= s->start_ns) {
+      if ((node->end_ns >= s->end_ns && !s->visit(s->user, node->row)) ||
+          !visit_nodes(s, middle + 1, high)) {
+        return false;
+      }
+    }
+    high = middle;
+  }
+  return true;
+}
+
+/* ---- of which threads ---- */
+
+static size_t thread_of(const nvtxa_ranges *ranges, size_t row) {
+  const nvtxa_ranges *holder = nvtxa__holder(ranges, &row);
+  return (size_t)nvtxa__packed_get(&holder->thread, row);
+}
+
+static size_t thread_count(const nvtxa_ranges *ranges) {
+  return ranges->base == NULL ? ranges->thread_count : ranges->base->thread_count;
+}
+
+/* Those whose ranges may overlap, and which launched something. NULL: out of memory. */
+static bool *choose_threads(const nvtxa_ranges *ranges) {
+  const nvtxa_gpu_work *work = ranges->work;
+  bool *wanted = nvtxa__alloc_zero(thread_count(ranges) + 1, sizeof *wanted);
+  for (size_t t = 0; t < work->thread_count && wanted != NULL; t++) {
+    if (!work->threads[t].nested && work->threads[t].lane != NVTXA__NO_ITEM) {
+      wanted[work->threads[t].lane] = true;
+    }
+  }
+  return wanted;
+}
+
+static int compare_nodes(const void *a, const void *b) {
+  int64_t x_ns = ((const nvtxa__range_node *)a)->start_ns;
+  int64_t y_ns = ((const nvtxa__range_node *)b)->start_ns;
+  return (x_ns > y_ns) - (x_ns < y_ns);
+}
+
+/* Deal the rows out; first[t + 1] is where the next of thread t goes, and at last where they end.
+ */
+static void deal_out(nvtxa__enclosing *e, const bool *wanted) {
+  for (size_t row = 0; row < e->ranges->count; row++) {
+    size_t t = thread_of(e->ranges, row);
+    if (wanted[t]) {
+      e->nodes[e->first[t + 1]++] = (nvtxa__range_node){
+          .start_ns = nvtxa__range_start_ns(e->ranges, row),
+          .end_ns = nvtxa__range_end_ns(e->ranges, row),
+          .row = (uint32_t)row,
+      };
+    }
+  }
+}
+
+static int make_nodes(nvtxa__enclosing *e, const bool *wanted) {
+  size_t threads = thread_count(e->ranges);
+  for (size_t row = 0; row < e->ranges->count; row++) {
+    size_t t = thread_of(e->ranges, row);
+    e->first[t + 2] += wanted[t];
+  }
+  for (size_t t = 1; t <= threads; t++) {
+    e->first[t + 1] += e->first[t];
+  }
+  e->nodes = nvtxa__alloc(e->first[threads + 1] + 1, sizeof *e->nodes);
+  if (e->nodes == NULL) {
+    return -1;
+  }
+  deal_out(e, wanted);
+  for (size_t t = 0; t < threads; t++) {
+    size_t count = e->first[t + 1] - e->first[t];
+    qsort(e->nodes + e->first[t], count, sizeof *e->nodes, compare_nodes);
+    find_latest(e->nodes + e->first[t], 0, count);
+  }
+  return 0;
+}
+
+int nvtxa__enclosing_make(nvtxa__enclosing *e, const nvtxa_ranges *ranges) {
+  *e = (nvtxa__enclosing){.ranges = ranges};
+  bool *wanted = choose_threads(ranges);
+  e->first = nvtxa__alloc_zero(thread_count(ranges) + 2, sizeof *e->first);
+  int result = wanted == NULL || e->first == NULL ? -1 : make_nodes(e, wanted);
+  free(wanted);
+  return result;
+}
+
+void nvtxa__enclosing_free(nvtxa__enclosing *e) {
+  free(e->nodes);
+  free(e->first);
+}
+
+/* ---- around a call ---- */
+
+bool nvtxa__enclosing_visit(const nvtxa__enclosing *e, uint32_t call, nvtxa__visit_fn visit,
+                            void *user) {
+  const nvtxa_gpu_work *work = e->ranges->work;
+  const nvtxa__gpu_calls *calls = &work->calls;
+  const nvtxa__gpu_thread *thread = &work->threads[nvtxa__packed_get(&calls->thread, call)];
+  int64_t innermost = nvtxa__packed_get(&calls->range, call);
+  if (innermost < 0) {
+    return true;
+  }
+  if (thread->nested) {
+    uint32_t row = (uint32_t)innermost;
+    for (; row < e->ranges->count; row = nvtxa__range_parent(e->ranges, row)) {
+      if (!visit(user, row)) {
+        return false;
+      }
+    }
+    return true;
+  }
+  int64_t start_ns = nvtxa__packed_get(&calls->start_ns, call);
+  size_t first = e->first[thread->lane];
+  const search s = {
+      .nodes = e->nodes + first,
+      .start_ns = start_ns,
+      .end_ns = start_ns + nvtxa__packed_get(&calls->duration_ns, call),
+      .visit = visit,
+      .user = user,
+  };
+  return visit_nodes(&s, 0, e->first[thread->lane + 1] - first);
+}
