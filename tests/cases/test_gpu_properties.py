@@ -13,6 +13,8 @@ ATTRIBUTED = ("inclusive", "innermost")
 KINDS = ("memory_sets", "memory_transfers")
 TIMES = ("operations", "busy_ns", "span_ns", "copy_compute_overlap_ns")  # more with more operations
 UNATTRIBUTED = ("in_open_ranges", "outside_ranges", "launch_missing", "untimed")
+WARNINGS = {"launch_missing": "The trace does not hold the calls that launched",
+            "untimed": "The trace has no times for"}
 GENERATED = (["--ranges", "200", "--operations", "200"],
              ["--mixed", "--ranges", "300", "--operations", "400", "--processes", "2", "--threads",
               "2", "--depth", "1"])
@@ -107,6 +109,11 @@ class OneAnalysis(PropertyCase):
             self.assertEqual(device["attributed"], innermost[device["device_id"]])
             self.assertEqual(device["operations"], device["attributed"] +
                              sum(device[key] for key in UNATTRIBUTED))
+        for key, text in WARNINGS.items():
+            count = sum(device[key] for device in analysis["gpu_devices"])
+            warnings = [w for w in analysis["warnings"] if w.startswith(text)]
+            self.assertEqual([w.startswith(f"{text} {count} ") for w in warnings],
+                             [True] * (count > 0))
 
     def test_by_itself(self):
         def check(analysis):
@@ -225,12 +232,14 @@ class TwoAnalyses(PropertyCase):
         self.with_each_export(10, check)
 
     def test_without_gpu_work(self):
-        """All else stays as it is."""
+        """All else stays as it is, but for the warnings of it."""
         def check(path, name):
             whole = self.result_of(path, name)
             whole["capture_gpu_work"] = whole["gpu_devices"] = None
             for part, _ in parts(whole):
                 part["gpu_work"] = None
+            whole["warnings"] = [warning for warning in whole["warnings"]
+                                 if not warning.startswith(tuple(WARNINGS.values()))]
             self.assertEqual(self.result_of(path, name, "--no-gpu-work"), whole)
 
         self.with_each_export(10, check)
