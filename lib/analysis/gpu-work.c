@@ -15,6 +15,9 @@
 
 enum { LOOK_EVERY = 1 << 14 }; /* calls, for the cancel flag */
 
+/* Fewer operations are not worth a further thread. */
+enum { MANY_OPERATIONS = 1 << 14 };
+
 typedef struct attributing {
   nvtxa_analysis *analysis;
   const nvtxa_ranges *gpu;
@@ -460,10 +463,11 @@ nvtxa_status nvtxa__count_gpu_work(nvtxa_analysis *analysis, nvtxa_error **reter
   if (!nvtxa__has_gpu_operations(analysis)) {
     return NVTXA_OK;
   }
+  bool further_thread = analysis->thread_count != 1 && a.work->count >= MANY_OPERATIONS;
   nvtxa_status status = attribute(&a, reterr);
   forget_rows(&a);
   if (status == NVTXA_OK) {
-    status = nvtxa__gpu_tally_make(&analysis->tally, a.work, &a.sets, analysis->thread_count != 1,
+    status = nvtxa__gpu_tally_make(&analysis->tally, a.work, &a.sets, further_thread,
                                    analysis->hooks, reterr);
   }
   free(a.sets.items);

@@ -88,6 +88,29 @@ class Examples(Case):
         run([sys.executable, SOURCE / "testdata" / "generate_export.py", "--mixed", path])
         return path
 
+    def test_gpu_work(self):
+        """The same numbers as in the document."""
+        directory = self.top / "run"
+        directory.mkdir()
+        (directory / "manifest.yaml").write_text("capture_range: profile-target\n")
+        self.mixed().rename(directory / "trace.sqlite")
+        lines = self.example("06_gpu_work", directory).stdout.splitlines()
+        self.analyze(directory, "--no-export", "--engine", "native")
+        analysis = self.result(directory)
+        for group in analysis["gpu_projected_ranges"]:
+            work = group["gpu_work"]["inclusive"]
+            at = lines.index(f"{group['context']} {group['name']}: {work['operations']} operations, "
+                             f"busy for {work['busy_ns']} ns of a span of {work['span_ns']} ns")
+            if work["kernels"]["largest"]:
+                largest = work["kernels"]["largest"][0]
+                self.assertEqual(lines[at + 1], f"  mostly {largest['name']}: "
+                                 f"{largest['instances']} times, "
+                                 f"{largest['cumulative_duration_ns']} ns in sum")
+        for device in analysis["gpu_devices"]:
+            self.assertIn(f"device {device['device_id']}: {device['operations']} operations, "
+                          f"{device['attributed']} of them in a scope or iteration", lines)
+        self.example("06_gpu_work", self.top / "nowhere", status=1)
+
     def test_walk_scopes(self):
         done = self.example("03_walk_scopes", self.sample)
         lines = done.stdout.splitlines()

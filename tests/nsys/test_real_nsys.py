@@ -27,6 +27,8 @@ from support import NVTXA, Case, main, run, skip, warning_with  # noqa: E402
 NSYS = os.environ.get("NVTXA_NSYS", "")
 ENGINE = os.environ.get("NVTXA_ENGINE", "auto")
 USE_NSYS = ("--nsys", NSYS, "--engine", ENGINE)
+# The native engine leaves no reports of GPU work.
+WHAT_REPORTS_HOLD = () if ENGINE == "nsys" else ("--no-gpu-work",)
 NEW = b'"exported"' if ENGINE == "nsys" else b'"computed"'
 WORKLOAD = os.environ.get("NVTXA_WORKLOAD", "")
 BAD_BYTE = os.environ.get("NVTXA_BAD_BYTE", "")
@@ -185,11 +187,9 @@ class Numbers(RealCase):
         self.assertEqual(analysis["provenance"]["nsys_version"], line)
 
     def test_again_without_nsys(self):
-        """--no-export reads what the export left, and gives the same but for saying so. The native
-        engine leaves no reports of GPU work."""
+        """--no-export reads what the export left, and gives the same but for saying so."""
         directory = self.workload_run()
-        more = () if ENGINE == "nsys" else ("--no-gpu-work",)
-        self.analyze(directory, *USE_NSYS, *more)
+        self.analyze(directory, *USE_NSYS, *WHAT_REPORTS_HOLD)
         first = (directory / "analysis.json").read_bytes()
         self.analyze(directory, "--no-export")
         self.assertEqual((directory / "analysis.json").read_bytes(),
@@ -356,7 +356,7 @@ class Places(RealCase):
     def test_read_only_with_reports(self):
         """Reports that are there can be read and the result put elsewhere."""
         directory, out = self.workload_run(), self.top / "out.json"
-        self.good(directory)
+        self.analyze(directory, *USE_NSYS, *WHAT_REPORTS_HOLD)
         expected = (directory / "analysis.json").read_bytes().replace(NEW, b'"existing"')
         (directory / "analysis.json").unlink()
         out.touch()

@@ -21,6 +21,9 @@ WORKLOAD = os.environ.get("NVTXA_WORKLOAD", "")
 REPORTS = {"nvtx_pushpop_trace": "nvtxpptrace", "nvtx_gpu_proj_trace": "nvtxgpuproj"}
 GPU_REPORTS = ("cuda_gpu_kern_sum", "cuda_gpu_trace", "nvtx_kern_sum")
 NAMES = ("Name", "NameTree", "NVTX Range")
+# What an analysis is made from, and the formats that nsys is asked for.
+RANGE_FORMATS = dict.fromkeys(REPORTS, "csv")
+WORK_FORMATS = {"cuda_gpu_kern_sum": "csv", "cuda_gpu_trace": "csv:mem=B"}
 
 
 def level(row):
@@ -103,28 +106,39 @@ class RowsCase(Case):
             self.assertGreaterEqual(len(read(self.top / "ours" / "out_nvtx_pushpop_trace.csv")[0]),
                                     count)
 
-    def assert_equal_analyses(self, database, capture_range):
-        """nsys's two reports and the SQLite export that they were made from."""
+    def make_reports(self, directory, formats):
+        """nsys's reports of directory/trace.sqlite, each in the format that an export has it in."""
+        for report, form in formats.items():
+            done = run([NSYS, "stats", "-q", f"--report={report}", f"--format={form}", "-o",
+                        directory / "stats" / "nsys", directory / "trace.sqlite"], cwd=self.top)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def one_engine(self, directory, engine, *options):
+        self.analyze(directory, "--engine", engine, "--no-export", "--no-reports", *options)
+        analysis = self.result(directory)
+        self.assertEqual(analysis.pop("provenance")["engine"], engine)
+        analysis["warnings"] = [w for w in analysis["warnings"]
+                                if "which trace the reports" not in w and
+                                "trace.nsys-rep is absent" not in w and
+                                "Could not determine the Nsight" not in w and
+                                "The trace does not hold the calls" not in w]
+        return analysis
+
+    def assert_equal_analyses(self, database, capture_range, formats, *options):
+        """nsys's reports and the SQLite export that they were made from. What only single operations
+        tell is null there."""
         directory = self.top / "run"
         (directory / "stats").mkdir(parents=True)
         shutil.copyfile(database, directory / "trace.sqlite")
-        for report in REPORTS:
-            done = run([NSYS, "stats", "-q", f"--report={report}", "--format=csv", "-o",
-                        directory / "stats" / "nsys", directory / "trace.sqlite"], cwd=self.top)
-            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.make_reports(directory, formats)
         self.write(directory / "manifest.yaml", f"capture_range: {capture_range}\n")
-        found = []
-        for engine in ("nsys", "native"):
-            self.analyze(directory, "--engine", engine, "--no-export", "--no-reports")
-            analysis = self.result(directory)
-            self.assertEqual(analysis.pop("provenance")["engine"], engine)
-            analysis["warnings"] = [w for w in analysis["warnings"]
-                                    if "which trace the reports" not in w and
-                                    "trace.nsys-rep is absent" not in w and
-                                    "Could not determine the Nsight" not in w]
-            found.append(json.dumps(analysis, indent=1, sort_keys=True))
-        self.assertEqual(found[0], found[1])
-        self.assertIn('"instances"', found[0])
+        theirs, ours = (self.one_engine(directory, e, *options) for e in ("nsys", "native"))
+        for item in [ours, *ours["gpu_projected_ranges"], *ours["iterations"]]:
+            for key in {"gpu_work", "gpu_devices"} & item.keys():
+                item[key] = None
+        self.assertEqual(*(json.dumps(a, indent=1, sort_keys=True) for a in (theirs, ours)))
+        self.assertGreater(len(ours["host_ranges"]), 0)
+        return ours["capture_gpu_work"]
 
 
 class Rows(RowsCase):
@@ -297,12 +311,16 @@ class GpuRows(RowsCase):
 class Engines(RowsCase):
     def test_generated(self):
         """One process: see assert_rows() for what nsys counts otherwise in several."""
-        self.assert_equal_analyses(self.generate(
+        work = self.assert_equal_analyses(self.generate(
             "--mixed", "--threads", "4", "--ranges", "9000", "--operations", "8000"),
-            "profile-target")
+            "profile-target", RANGE_FORMATS | WORK_FORMATS)
+        self.assertEqual({key: len(items) > 1 for key, items in work.items()},
+                         dict.fromkeys(("kernels", "memory_sets", "memory_transfers"), True))
 
     def test_capture(self):
-        self.assert_equal_analyses(Rows.capture_host_only(self), "profile-target")
+        """It has kernels without devices, of which nsys makes no reports."""
+        self.assert_equal_analyses(Rows.capture_host_only(self), "profile-target", RANGE_FORMATS,
+                                   "--no-gpu-work")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Both engines over recorded captures that stand outside this repository, where they are given: the
 SQLite export read natively, against the reports that nsys 2023.4 made of it. The analyses must be
-equal but for provenance and what only one engine can know: which ranges were still open.
+equal but for provenance and what only one engine can know: which ranges were still open. GPU work is
+left out: the recorded reports have rounded sizes, or none.
 
 usage: engines.py NVTXA [DIRECTORY]      DIRECTORY, else $NVTXA_SHARED, holds cases/real and /files
 """
@@ -55,7 +56,7 @@ def analyse(nvtxa, run, engine):
     out = run / f"{engine}.json"
     out.unlink(missing_ok=True)
     done = subprocess.run([nvtxa, "analyze", "-q", "--engine", engine, "--no-export", "--no-reports",
-                           "-o", out, run], capture_output=True, text=True, errors="replace",
+                           "--no-gpu-work", "-o", out, run], capture_output=True, text=True, errors="replace",
                           check=False)
     if done.returncode != 0:
         return done.stderr.split(": ", 2)[-1].split("\n")[0]

@@ -315,12 +315,13 @@ static int begin(nvtxa__operation_rows *rows) {
   nvtxa__items *items = &rows->items;
   nvtxa__packed *const keys[] = {&rows->keyed.correlation, &rows->keyed.process};
   nvtxa__packed *const times[] = {&rows->keyed.start_ns, &rows->keyed.duration_ns};
-  nvtxa__packed *const of_items[] = {&items->start_ns, &items->duration_ns, &items->label,
-                                     &items->device,   &items->bytes,       &items->graph_node,
-                                     &items->keyed};
+  nvtxa__packed *const to_stay[] = {&items->start_ns, &items->duration_ns, &items->device,
+                                    &items->bytes, &items->graph_node};
+  nvtxa__packed *const to_go[] = {&items->label, &items->keyed};
   return nvtxa__packed_together(keys, NVTXA__COUNT(keys)) |
          nvtxa__packed_together(times, NVTXA__COUNT(times)) |
-         nvtxa__packed_together(of_items, NVTXA__COUNT(of_items));
+         nvtxa__packed_together(to_stay, NVTXA__COUNT(to_stay)) |
+         nvtxa__packed_together(to_go, NVTXA__COUNT(to_go));
 }
 
 static int finish(nvtxa__operation_rows *rows) {
