@@ -358,7 +358,7 @@ static nvtxa_status sweep_loose(attributing *a, const loose *l, nvtxa_error **re
       .backward_ns = most_backward_ns(&a->work->calls),
   };
   nvtxa_status status = s.place == NULL ? nvtxa__out_of_memory(reterr) : NVTXA_OK;
-  if (status == NVTXA_OK) {
+  if (s.place != NULL) {
     memset(s.place, 0xFF, (bucket_count + 1) * sizeof *s.place); /* NVTXA__NO_ITEM */
   }
   for (size_t t = 0; t < a->work->thread_count && status == NVTXA_OK; t++) {
