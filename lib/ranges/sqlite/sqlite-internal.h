@@ -1,8 +1,9 @@
 /*
- * What is read from an SQLite export: NVTX ranges (events.c), GPU operations (operations.c) and the
- * CUDA calls that launched them (launches.c); threads are known by number (numbering.c), and names
- * are looked up (strings.c). The ranges are arranged as a report has them (arrange.c), what is
- * known of the operations becomes GPU work (work.c), and sqlite.c makes tables of it all.
+ * What is read from an SQLite export: NVTX ranges (events.c), GPU operations (operations.c, with
+ * operation-names.c) and the CUDA calls that launched them (launches.c); threads are known by
+ * number (numbering.c), and names are looked up (strings.c). The ranges are arranged as a report
+ * has them (arrange.c), what is known of the operations becomes GPU work (work.c), and sqlite.c
+ * makes tables of it all.
  */
 #ifndef NVTXA_SQLITE_INTERNAL_H
 #define NVTXA_SQLITE_INTERNAL_H
@@ -117,6 +118,14 @@ typedef struct nvtxa__keyed {
   nvtxa__packed duration_ns;
 } nvtxa__keyed;
 
+/* What a label of GPU work is made from: kind, and what it has in `first` and `second`, by id;
+ * NVTXA__NO_CELL for an id that is NULL. */
+typedef struct nvtxa__label_source {
+  int64_t kind;
+  int64_t first;
+  int64_t second;
+} nvtxa__label_source;
+
 /* All operations, one by one, as GPU work has them. */
 typedef struct nvtxa__items {
   size_t count;
@@ -128,7 +137,7 @@ typedef struct nvtxa__items {
   nvtxa__packed graph_node;
   nvtxa__packed keyed; /* which of those that have a key; -1: none of them */
   nvtxa__packed cells[NVTXA__CELLS];
-  nvtxa__intern labels; /* what they are made from, see operations.c */
+  nvtxa__intern labels; /* each an nvtxa__label_source */
   nvtxa__numbering devices;
   uint64_t *untimed; /* by device: graphs without times */
   size_t untimed_capacity;
@@ -146,15 +155,17 @@ nvtxa_status nvtxa__operations_read(nvtxa__operation_rows *rows, nvtxa__database
                                     nvtxa_error **reterr);
 void nvtxa__operation_rows_free(nvtxa__operation_rows *rows);
 
+int nvtxa__keyed_finish(nvtxa__keyed *keyed); /* 0 or -1 */
+void nvtxa__keyed_free(nvtxa__keyed *keyed);
+void nvtxa__items_free(nvtxa__items *items);
+
+/* ---- operation-names.c ---- */
+
 /* Look up names, and put them into `work`: labels, of which *ret_labels (to be freed) gets the
  * numbers there by those here, devices and, `with_cells`, kinds of copies. */
 nvtxa_status nvtxa__operations_name(const nvtxa__items *items, bool with_cells,
                                     nvtxa__database *database, nvtxa_gpu_work *work,
                                     uint32_t **ret_labels, nvtxa_error **reterr);
-
-int nvtxa__keyed_finish(nvtxa__keyed *keyed); /* 0 or -1 */
-void nvtxa__keyed_free(nvtxa__keyed *keyed);
-void nvtxa__items_free(nvtxa__items *items);
 
 /* ---- launches.c ---- */
 
