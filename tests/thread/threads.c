@@ -161,6 +161,22 @@ static void share_tables(void) {
   }
 }
 
+/* GPU work is tallied by two threads, and does not depend on it. */
+static void tally_gpu_work(void) {
+  nvtxa_ranges_options options = NVTXA_RANGES_OPTIONS_INIT;
+  reading r = {.status = NVTXA_OK};
+  options.gpu_detail = NVTXA_GPU_DETAIL_OPERATIONS;
+  must(nvtxa_ranges_read_sqlite(path, &options, &r.tables[0], &r.tables[1], NULL) == NVTXA_OK,
+       "cannot read GPU work");
+  char *alone = analyze(&r, 1);
+  char *together = analyze(&r, 0);
+  must(strcmp(alone, together) == 0, "other GPU work");
+  must(strcmp(alone, right_json) != 0, "no GPU work");
+  nvtxa_free(alone);
+  nvtxa_free(together);
+  reading_free(&r);
+}
+
 /* Another thread stops it, at whatever moment that is. */
 static void cancel_reading(void) {
   nvtxa_hooks hooks = NVTXA_HOOKS_INIT;
@@ -192,6 +208,7 @@ int main(int argc, char **argv) {
   right_json = analyze(&from_reports, 1);
   read_in_parts();
   share_tables();
+  tally_gpu_work();
   cancel_reading();
   nvtxa_free(right_json);
   reading_free(&from_export);
