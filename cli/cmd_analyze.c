@@ -157,12 +157,21 @@ static int deliver(const struct work *work, const cli_output *output) {
   return CLI_DONE;
 }
 
-/* Whether something about GPU work failed, which can be left out. */
-static bool is_about_gpu_work(const nvtxa_error *error) {
+/* Whether what failed may be about GPU work alone, which can be left out: the names of its tables
+ * and reports are in the message, or the file is one of its reports. */
+static bool may_be_gpu_work(const nvtxa_error *error) {
+  static const char *const names[] = {"CUPTI_ACTIVITY_KIND_", "ENUM_CUDA_",
+                                      "TARGET_INFO_GPU",      "cuda_gpu_",
+                                      "gpukernsum",           "gputrace"};
+  nvtxa_status status = nvtxa_error_status(error);
   const char *file = nvtxa_error_file(error);
-  const char *message = nvtxa_error_message(error);
-  return strstr(message, "CUPTI_ACTIVITY_KIND_") != NULL || strstr(message, "cuda_gpu_") != NULL ||
-         (file != NULL && strstr(file, "_cuda_gpu_") != NULL);
+  const char *base = file == NULL || strrchr(file, '/') == NULL ? "" : strrchr(file, '/');
+  bool any = status == NVTXA_ERROR_OVERFLOW;
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    any = any || strstr(nvtxa_error_message(error), names[i]) != NULL ||
+          strstr(base, names[i]) != NULL;
+  }
+  return any && status != NVTXA_ERROR_CAPTURE_RANGE;
 }
 
 /* What the library cannot say: which option would help. */
@@ -170,8 +179,8 @@ static const char *advice(const struct work *work, nvtxa_status status, const nv
   bool made = status <= NVTXA_ERROR_REPORT_COLUMNS && status >= NVTXA_ERROR_HIERARCHY_CYCLE &&
               status != NVTXA_ERROR_SQLITE_TABLE;
   bool kept = status == NVTXA_ERROR_IO && work->analysis != NULL && work->json == NULL;
-  if (!work->options->no_gpu_work && is_about_gpu_work(error)) {
-    return "With --no-gpu-work, the ranges are analysed without it.";
+  if (!work->options->no_gpu_work && may_be_gpu_work(error)) {
+    return "If only GPU work needs that: with --no-gpu-work the ranges are analysed without it.";
   }
   return work->options->no_export && made ? "Run without --no-export to have nsys make it again."
          : kept                           ? "With --no-reports, nothing is written to stats/."

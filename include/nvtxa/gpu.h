@@ -59,7 +59,7 @@ typedef struct nvtxa_gpu_operation {
   nvtxa_text source_memory_kind;      /**< as in nvtxa_gpu_amount */
   nvtxa_text destination_memory_kind; /**< as in nvtxa_gpu_amount */
   int64_t bytes;                      /**< a transfer's or set's size */
-  int64_t device_id;                  /**< the device, as CUDA numbers them in the process */
+  int64_t device_id;                  /**< the device, as the trace numbers them */
   int64_t start_ns;                   /**< when it started */
   int64_t duration_ns;                /**< how long it took, >= 0 */
   bool graph_node;                    /**< it ran as a node of a CUDA graph */

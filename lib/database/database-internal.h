@@ -65,8 +65,8 @@ nvtxa_status nvtxa__database_has_table(nvtxa__database *database, const char *ta
                                        nvtxa_error **reterr);
 
 typedef struct nvtxa__column {
-  const char *name;
-  bool optional; /* where the table lacks it, every cell is NULL */
+  const char *name; /* NULL: a column that the table does not have */
+  bool optional;    /* where the table lacks it, every cell is NULL */
 } nvtxa__column;
 
 /* A row in hand; its cells are numbered as the columns were asked for. */

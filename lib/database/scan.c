@@ -69,7 +69,8 @@ static nvtxa_status read_layout(const nvtxa__row *row, size_t count, layout *ret
     const char *name = (const char *)sqlite3_column_text(statement, NAME);
     answer = name == NULL ? SQLITE_NOMEM : SQLITE_OK;
     for (size_t i = 0; i < count && name != NULL; i++) {
-      ret->has[i] = ret->has[i] || strcasecmp(name, row->columns[i].name) == 0;
+      const char *wanted = row->columns[i].name;
+      ret->has[i] = ret->has[i] || (wanted != NULL && strcasecmp(name, wanted) == 0);
     }
     for (size_t i = 0; i < NVTXA__COUNT(row_ids) && name != NULL; i++) {
       taken[i] = taken[i] || strcasecmp(name, row_ids[i]) == 0;

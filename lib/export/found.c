@@ -158,9 +158,17 @@ static void describe_choice(const struct search *search, const char *const *take
 static nvtxa_status take_gpu_reports(nvtxa__job *job, const struct search *search,
                                      nvtxa_error **reterr) {
   int naming = choose_naming(search, NVTXA_REPORT_PUSHPOP_TRACE);
-  bool there = naming == choose_naming(search, NVTXA_REPORT_GPU_PROJ_TRACE) &&
-               search->present[NVTXA_REPORT_CUDA_GPU_KERN_SUM][naming] &&
-               search->present[NVTXA_REPORT_CUDA_GPU_TRACE][naming];
+  bool kernels = search->present[NVTXA_REPORT_CUDA_GPU_KERN_SUM][naming];
+  bool operations = search->present[NVTXA_REPORT_CUDA_GPU_TRACE][naming];
+  bool there =
+      naming == choose_naming(search, NVTXA_REPORT_GPU_PROJ_TRACE) && kernels && operations;
+  if (kernels != operations) {
+    nvtxa__log(job->hooks, NVTXA_LOG_NOTICE,
+               "%s holds one report of GPU work without the other, %s: not taking it",
+               job->shown_stats,
+               nvtxa__report_name(
+                   kernels ? NVTXA_REPORT_CUDA_GPU_TRACE : NVTXA_REPORT_CUDA_GPU_KERN_SUM, naming));
+  }
   for (int report = NVTXA__RANGE_REPORTS; report < NVTXA__EXPORTED_REPORTS && there; report++) {
     char file[NVTXA__REPORT_FILE];
     nvtxa__report_file(file, (nvtxa_report)report, naming);

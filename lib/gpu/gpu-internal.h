@@ -127,11 +127,15 @@ static inline const nvtxa__gpu_label *nvtxa__gpu_label_at(const nvtxa_gpu_work *
 /* Count operations under a label. False where a sum does not fit 64 bits. */
 bool nvtxa__gpu_count(nvtxa_gpu_work *work, uint32_t label, const nvtxa__gpu_sum *more);
 
-/* The error for a sum of that label. */
-nvtxa_status nvtxa__gpu_too_large(const nvtxa_gpu_work *work, uint32_t label, nvtxa_error **reterr);
+/* The error for a sum of that label. `file` is for the error and may be NULL. */
+nvtxa_status nvtxa__gpu_too_large(const nvtxa_gpu_work *work, uint32_t label, const char *file,
+                                  nvtxa_error **reterr);
 
-/* All labels are there. 0 or -1. */
-int nvtxa__gpu_work_finish(nvtxa_gpu_work *work);
+/* All labels are there, and their sums. */
+nvtxa_status nvtxa__gpu_work_finish(nvtxa_gpu_work *work, const char *file, nvtxa_error **reterr);
+
+/* How many kernels have no name; 0 for no work. */
+uint64_t nvtxa__gpu_nameless_kernels(const nvtxa_gpu_work *work);
 
 /* A label with a sum, for the public. */
 nvtxa_gpu_amount nvtxa__gpu_amount(const nvtxa_gpu_work *work, uint32_t label,

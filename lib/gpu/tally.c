@@ -16,6 +16,7 @@ typedef struct tallying {
   nvtxa__gpu_parts by_set;
   uint32_t *last_of_set; /* the part found last; equal operations come in runs */
   uint32_t *last_of_bucket;
+  uint32_t *last_of_share; /* by device; not where there is one */
 } tallying;
 
 /* ---- parts ---- */
@@ -138,16 +139,15 @@ static inline operation operation_at(const nvtxa_gpu_work *work, size_t i) {
 /* Times and nodes; on a single device its times are those of all. */
 static inline int add_to_share(tallying *t, uint32_t number, const operation *op) {
   nvtxa_gpu_share *share = &t->tally->shares[number];
-  uint32_t part;
   run_add(&share->run, op);
   share->graph_nodes += op->graph_node;
   if (t->work->device_count < 2) {
     return 0;
   }
-  if (find_part(&t->tally->devices, number, op->device, &part) != 0) {
+  if (find_part_near(&t->tally->devices, number, op->device, &t->last_of_share[number]) != 0) {
     return -1;
   }
-  run_add(&t->tally->devices.items[part].of.run, op);
+  run_add(&t->tally->devices.items[t->last_of_share[number]].of.run, op);
   return 0;
 }
 
@@ -285,7 +285,8 @@ static uint32_t *none_found(size_t count) {
 static nvtxa_status tally_all(tallying *t, nvtxa_error **reterr) {
   t->last_of_set = none_found(t->sets->count);
   t->last_of_bucket = none_found(t->sets->bucket_count);
-  if (t->last_of_set == NULL || t->last_of_bucket == NULL) {
+  t->last_of_share = none_found(t->work->device_count < 2 ? 0 : t->tally->share_count);
+  if (t->last_of_set == NULL || t->last_of_bucket == NULL || t->last_of_share == NULL) {
     return nvtxa__out_of_memory(reterr);
   }
   nvtxa_status status = add_all(t, reterr);
@@ -324,6 +325,7 @@ nvtxa_status nvtxa__gpu_tally_make(nvtxa__gpu_tally *tally, const nvtxa_gpu_work
   parts_free(&t.by_set);
   free(t.last_of_set);
   free(t.last_of_bucket);
+  free(t.last_of_share);
   return status;
 }
 

@@ -98,16 +98,42 @@ bool nvtxa__gpu_count(nvtxa_gpu_work *work, uint32_t label, const nvtxa__gpu_sum
          !__builtin_add_overflow(sum->bytes, more->bytes, &sum->bytes);
 }
 
-nvtxa_status nvtxa__gpu_too_large(const nvtxa_gpu_work *work, uint32_t label,
+static const char *const kind_names[] = {"kernels", "memory transfers", "memory sets", "graphs"};
+
+static const char too_large_hint[] =
+    "A total of more than 292 years, or of 8 EiB: is the trace right?";
+
+/* Whatever part of the operations is summed up later fits, too. */
+static nvtxa_status check_totals(const nvtxa_gpu_work *work, const char *file,
+                                 nvtxa_error **reterr) {
+  nvtxa__gpu_sum totals[NVTXA_GPU_KIND_COUNT] = {{0, 0, 0}};
+  for (size_t i = 0; i < work->label_keys.count; i++) {
+    const nvtxa__gpu_sum *more = &work->sums[i];
+    uint32_t kind = nvtxa__gpu_label_at(work, (uint32_t)i)->kind;
+    nvtxa__gpu_sum *total = &totals[kind];
+    const char *quantity =
+        __builtin_add_overflow(total->duration_ns, more->duration_ns, &total->duration_ns)
+            ? "durations"
+        : __builtin_add_overflow(total->bytes, more->bytes, &total->bytes)             ? "sizes"
+        : __builtin_add_overflow(total->instances, more->instances, &total->instances) ? "instances"
+                                                                                       : NULL;
+    if (quantity != NULL) {
+      return nvtxa__fail(reterr, NVTXA_ERROR_OVERFLOW,
+                         &(nvtxa__where){.file = file, .hint = too_large_hint},
+                         "the %s of all %s pass 64 bits in sum", quantity, kind_names[kind]);
+    }
+  }
+  return NVTXA_OK;
+}
+
+nvtxa_status nvtxa__gpu_too_large(const nvtxa_gpu_work *work, uint32_t label, const char *file,
                                   nvtxa_error **reterr) {
-  static const char *const names[] = {"kernels", "memory transfers", "memory sets", "graphs"};
   const nvtxa__gpu_label *what = nvtxa__gpu_label_at(work, label);
   char quoted[NVTXA__QUOTED];
   nvtxa_text name = what->kind == NVTXA_GPU_KERNEL ? work->texts.texts[what->first]
-                                                   : nvtxa__text(names[what->kind]);
+                                                   : nvtxa__text(kind_names[what->kind]);
   return nvtxa__fail(reterr, NVTXA_ERROR_OVERFLOW,
-                     &(nvtxa__where){.hint = "A total of more than 292 years, or 8 EiB: is the "
-                                             "trace right?"},
+                     &(nvtxa__where){.file = file, .hint = too_large_hint},
                      "the durations or sizes of '%s' pass 64 bits in sum",
                      nvtxa__quote(quoted, name.data, name.length));
 }
@@ -135,12 +161,12 @@ static int compare_labels(const void *a, const void *b, void *user) {
   return order != 0 ? order : compare_texts(work, x->second, y->second);
 }
 
-int nvtxa__gpu_work_finish(nvtxa_gpu_work *work) {
+nvtxa_status nvtxa__gpu_work_finish(nvtxa_gpu_work *work, const char *file, nvtxa_error **reterr) {
   size_t count = work->label_keys.count;
   work->sorted = nvtxa__alloc(count + 1, sizeof *work->sorted);
   work->rank = nvtxa__alloc(count + 1, sizeof *work->rank);
   if (work->sorted == NULL || work->rank == NULL) {
-    return -1;
+    return nvtxa__out_of_memory(reterr);
   }
   for (size_t i = 0; i < count; i++) {
     work->sorted[i] = (uint32_t)i;
@@ -155,7 +181,7 @@ int nvtxa__gpu_work_finish(nvtxa_gpu_work *work) {
   for (size_t i = 0; i < count; i++) {
     work->rank[work->sorted[i]] = (uint32_t)i;
   }
-  return 0;
+  return check_totals(work, file, reterr);
 }
 
 /* ---- reading ---- */
@@ -176,6 +202,16 @@ nvtxa_gpu_amount nvtxa__gpu_amount(const nvtxa_gpu_work *work, uint32_t label,
   };
 }
 
+uint64_t nvtxa__gpu_nameless_kernels(const nvtxa_gpu_work *work) {
+  if (nvtxa_gpu_work_amount_count(work, NVTXA_GPU_KERNEL) == 0) {
+    return 0;
+  }
+  uint32_t first = work->sorted[0]; /* no name comes before any */
+  return work->texts.texts[nvtxa__gpu_label_at(work, first)->first].length == 0
+             ? work->sums[first].instances
+             : 0;
+}
+
 size_t nvtxa_gpu_work_amount_count(const nvtxa_gpu_work *work, nvtxa_gpu_kind kind) {
   return work == NULL || (unsigned)kind >= NVTXA_GPU_KIND_COUNT
              ? 0
@@ -193,11 +229,11 @@ nvtxa_status nvtxa_gpu_work_amount(const nvtxa_gpu_work *work, nvtxa_gpu_kind ki
 }
 
 bool nvtxa_gpu_work_has_operations(const nvtxa_gpu_work *work) {
-  return work->has_operations;
+  return work != NULL && work->has_operations;
 }
 
 size_t nvtxa_gpu_work_operation_count(const nvtxa_gpu_work *work) {
-  return work->count;
+  return work == NULL ? 0 : work->count;
 }
 
 nvtxa_status nvtxa_gpu_work_operation(const nvtxa_gpu_work *work, size_t index,

@@ -112,7 +112,7 @@ static nvtxa_status make_lines(kernel_line *lines, size_t *ret_count, const nvtx
     }
     *next = (kernel_line){.label = (uint32_t)label, .rank = work->rank[label]};
     if (!sum_up(next, kernels)) {
-      return nvtxa__gpu_too_large(work, next->label, reterr);
+      return nvtxa__gpu_too_large(work, next->label, NULL, reterr);
     }
     ++*ret_count;
   }

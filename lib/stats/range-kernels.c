@@ -214,10 +214,11 @@ static nvtxa_status make_groups(writing *w, nvtxa_error **reterr) {
       break;
     }
   }
-  return w->status == NVTXA_OK                    ? NVTXA_OK
-         : w->status == NVTXA_ERROR_CANCELLED     ? nvtxa__cancel_error(reterr)
-         : w->status == NVTXA_ERROR_OUT_OF_MEMORY ? nvtxa__out_of_memory(reterr)
-                                                  : nvtxa__gpu_too_large(w->work, w->label, reterr);
+  return w->status == NVTXA_OK                ? NVTXA_OK
+         : w->status == NVTXA_ERROR_CANCELLED ? nvtxa__cancel_error(reterr)
+         : w->status == NVTXA_ERROR_OUT_OF_MEMORY
+             ? nvtxa__out_of_memory(reterr)
+             : nvtxa__gpu_too_large(w->work, w->label, NULL, reterr);
 }
 
 /* ---- order ---- */

@@ -363,7 +363,7 @@ class Model:
         self.calls = [c for c in export.calls if c.key in self.of_key]
         self.around = {c: self.places.all.around(c.thread, c.start, c.end) for c in self.calls}
         self.launch = {}
-        for c in sorted(self.calls, key=lambda c: (c.start, c.row), reverse=True):
+        for c in sorted(self.calls, key=lambda c: (c.start, c.end, c.thread), reverse=True):
             self.launch[c.key] = c  # the first is put last
         self.attribute()
         self.project()

@@ -2,6 +2,7 @@
 """What must hold for any analysis of GPU work, whatever the trace: between the numbers of one
 scope, between scopes, and between the analyses of exports that differ in what does not matter."""
 import random
+import re
 import sqlite3
 
 from gpu_case import GpuCase
@@ -165,12 +166,7 @@ class TwoAnalyses(PropertyCase):
         return analysis
 
     def test_order_of_rows(self):
-        """Only among calls that have one id and one start does it decide: one of each is left."""
         shuffled = random.Random(3)
-
-        def leave_one_of_each(database, _):
-            database.execute(f"DELETE FROM {CALLS} WHERE rowid NOT IN (SELECT min(rowid) FROM "
-                             f"{CALLS} GROUP BY start, correlationId, globalTid >> 24)")
 
         def shuffle(database, tables):
             for table in tables:
@@ -182,7 +178,6 @@ class TwoAnalyses(PropertyCase):
                                          f"({', '.join('?' * len(rows[0]))})", rows)
 
         def check(path, name):
-            self.change(path, leave_one_of_each)
             before = self.result_of(path, name)
             self.change(path, shuffle)
             self.assertEqual(self.result_of(path, name), before)
@@ -239,7 +234,8 @@ class TwoAnalyses(PropertyCase):
             for part, _ in parts(whole):
                 part["gpu_work"] = None
             whole["warnings"] = [warning for warning in whole["warnings"]
-                                 if not warning.startswith(tuple(WARNINGS.values()))]
+                                 if not warning.startswith(tuple(WARNINGS.values()))
+                                 and not re.match(r"The names of \d+ kernel", warning)]
             self.assertEqual(self.result_of(path, name, "--no-gpu-work"), whole)
 
         self.with_each_export(10, check)

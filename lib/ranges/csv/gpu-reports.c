@@ -81,8 +81,8 @@ nvtxa_status nvtxa__gpu_reports_read(nvtxa__report *kern_sum, nvtxa__report *gpu
       status = nvtxa__report_end(reports[i], reterr);
     }
   }
-  if (status == NVTXA_OK && nvtxa__gpu_work_finish(work) != 0) {
-    status = nvtxa__out_of_memory(reterr);
+  if (status == NVTXA_OK) {
+    status = nvtxa__gpu_work_finish(work, kern_sum->shown, reterr);
   }
   if (status != NVTXA_OK) {
     nvtxa_gpu_work_unref(work);

@@ -167,8 +167,25 @@ static int finish_calls(nvtxa__calls *calls) {
   return result | nvtxa__packed_finish(&calls->operation);
 }
 
-/* Of the calls that launched an operation, the one that began first; of those that began together,
- * the first in the export. */
+/* Whether of two calls with one correlation id one counts before the other: it began first, or
+ * ended first, or its thread has the lower id. What is the same in all of that is one call to
+ * everybody. */
+static bool is_before(const nvtxa__launches *launches, uint32_t a, uint32_t b) {
+  const nvtxa__calls *calls = &launches->calls;
+  int64_t a_ns = nvtxa__packed_get(&calls->start_ns, a);
+  int64_t b_ns = nvtxa__packed_get(&calls->start_ns, b);
+  if (a_ns == b_ns) {
+    a_ns = nvtxa__packed_get(&calls->duration_ns, a);
+    b_ns = nvtxa__packed_get(&calls->duration_ns, b);
+  }
+  if (a_ns != b_ns) {
+    return a_ns < b_ns;
+  }
+  return launches->threads.ids[nvtxa__packed_get(&calls->thread, a)] <
+         launches->threads.ids[nvtxa__packed_get(&calls->thread, b)];
+}
+
+/* Of the calls that launched an operation, the first. */
 static int find_first_calls(nvtxa__launches *launches) {
   const nvtxa__calls *calls = &launches->calls;
   uint32_t *first = nvtxa__alloc(launches->operations.count + 1, sizeof *first);
@@ -179,8 +196,7 @@ static int find_first_calls(nvtxa__launches *launches) {
   for (size_t call = 0; call < calls->count; call++) {
     size_t operation = (size_t)nvtxa__packed_get(&calls->operation, call);
     if (first[operation] == NVTXA__NO_CALL ||
-        nvtxa__packed_get(&calls->start_ns, call) <
-            nvtxa__packed_get(&calls->start_ns, first[operation])) {
+        is_before(launches, (uint32_t)call, first[operation])) {
       first[operation] = (uint32_t)call;
     }
   }

@@ -46,13 +46,12 @@ static nvtxa_status look_up(const nvtxa__items *items, nvtxa__database *database
 
 static nvtxa_status unknown_kind(const nvtxa__database *database, int64_t kind,
                                  nvtxa_error **reterr) {
-  return nvtxa__fail(reterr, NVTXA_ERROR_SQLITE_VALUE,
-                     &(nvtxa__where){.file = database->path,
-                                     .field = "ENUM_CUDA_MEM_KIND",
-                                     .hint = "Analyse without GPU work (--no-gpu-work), or export "
-                                             "the trace again."},
-                     "a copy goes from or to a kind of memory that has no name, %lld",
-                     (long long)kind);
+  return nvtxa__fail(
+      reterr, NVTXA_ERROR_SQLITE_VALUE,
+      &(nvtxa__where){.file = database->path, .hint = "Export the trace again."},
+      "CUPTI_ACTIVITY_KIND_MEMCPY: a copy goes from or to memory of kind %lld, which "
+      "ENUM_CUDA_MEM_KIND does not name",
+      (long long)kind);
 }
 
 static nvtxa_status name_label(const nvtxa__label_source *source, const nvtxa__strings *names,

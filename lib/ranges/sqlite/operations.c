@@ -28,7 +28,7 @@ enum column {
   [OP_CORRELATION] = {"correlationId", false}, [OP_PROCESS] = {"globalPid", false}
 /* A column that no table has: every cell is NULL. */
 #define NO_COLUMN \
-  { "", true }
+  { NULL, true }
 
 typedef struct operation_table {
   const char *name;
@@ -193,6 +193,15 @@ static bool take_label(reading *r, nvtxa__row *row, uint32_t *ret) {
   return true;
 }
 
+/* Copies and fills have a size, which is never taken for 0. */
+static bool take_bytes(const reading *r, nvtxa__row *row, int64_t *ret) {
+  bool sized =
+      r->table->kind == NVTXA_GPU_MEMORY_TRANSFER || r->table->kind == NVTXA_GPU_MEMORY_SET;
+  *ret = 0;
+  return !sized || (nvtxa__row_integer(row, OP_BYTES, ret) &&
+                    (*ret >= 0 || nvtxa__row_refuse(row, OP_BYTES, "is negative")));
+}
+
 static bool take_device(reading *r, nvtxa__row *row, uint32_t *ret) {
   nvtxa__items *items = &r->rows->items;
   int64_t device;
@@ -239,19 +248,16 @@ static bool take_item(reading *r, nvtxa__row *row, const timed *when) {
   if (items->count == NVTXA__MAX_ROWS) {
     return nvtxa__row_limit(row, NVTXA__MAX_ROWS);
   }
-  if (!take_label(r, row, &label) || !take_device(r, row, &device) ||
-      !take_id(row, OP_BYTES, &bytes) || !take_id(row, OP_GRAPH_NODE, &node)) {
+  if (!take_label(r, row, &label) || !take_device(r, row, &device) || !take_bytes(r, row, &bytes) ||
+      !take_id(row, OP_GRAPH_NODE, &node)) {
     return false;
-  }
-  if (bytes < 0 && bytes != NVTXA__NO_CELL) {
-    return nvtxa__row_refuse(row, OP_BYTES, "is negative");
   }
   int64_t keyed = when->has_key ? (int64_t)r->rows->keyed.count - 1 : -1;
   int result = nvtxa__packed_add(&items->start_ns, when->start_ns);
   result |= nvtxa__packed_add(&items->duration_ns, when->end_ns - when->start_ns);
   result |= nvtxa__packed_add(&items->label, label);
   result |= nvtxa__packed_add(&items->device, device);
-  result |= nvtxa__packed_add(&items->bytes, bytes == NVTXA__NO_CELL ? 0 : bytes);
+  result |= nvtxa__packed_add(&items->bytes, bytes);
   result |= nvtxa__packed_add(&items->graph_node, node != NVTXA__NO_CELL && node != 0);
   result |= nvtxa__packed_add(&items->keyed, keyed);
   items->count++;

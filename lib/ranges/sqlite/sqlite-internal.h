@@ -192,7 +192,7 @@ void nvtxa__launches_free(nvtxa__launches *launches);
  * rows in the table of GPU-projected ranges, `lane` the events' threads by thread of the calls.
  * What the launches hold is used up. */
 nvtxa_status nvtxa__work_make(nvtxa__launches *launches, const nvtxa__projection *projection,
-                              const uint32_t *row_of, const uint32_t *lane,
+                              const uint32_t *row_of, const uint32_t *lane, const char *path,
                               nvtxa_gpu_work **ret_work, nvtxa_error **reterr);
 
 #endif

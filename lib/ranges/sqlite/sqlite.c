@@ -208,6 +208,12 @@ static int warn(const reading *r, nvtxa_ranges *ranges, const naming *n) {
                   n->missing, n->missing == 1 ? "" : "s", report) != 0) {
     return -1;
   }
+  uint64_t nameless = nvtxa__gpu_nameless_kernels(ranges->work);
+  if (nameless > 0 && nvtxa__warn(&ranges->warnings, NVTXA_WARNING_NAMES_MISSING,
+                                  "The names of %llu kernel%s are not in the export's StringIds.",
+                                  (unsigned long long)nameless, nameless == 1 ? "" : "s") != 0) {
+    return -1;
+  }
   /* Of the export as a whole: said once, with the host ranges where they are wanted. */
   if ((ranges->report == NVTXA_REPORT_PUSHPOP_TRACE || !r->want_host) &&
       !nvtxa__schema_is_known(r->versions.schema)) {
@@ -328,7 +334,7 @@ static nvtxa_status fill_work(reading *r, nvtxa_ranges *gpu, const uint32_t *row
   uint32_t *row_of = find_rows(r, rows, gpu->count);
   nvtxa_status status = row_of == NULL ? nvtxa__out_of_memory(reterr)
                                        : nvtxa__work_make(&r->launches, &r->projection, row_of,
-                                                          r->lane, &gpu->work, reterr);
+                                                          r->lane, r->path, &gpu->work, reterr);
   free(row_of);
   return status;
 }

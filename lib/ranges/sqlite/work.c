@@ -70,7 +70,7 @@ static int add_operations(nvtxa__launches *launches) {
   return result;
 }
 
-static nvtxa_status count(nvtxa_gpu_work *work, nvtxa_error **reterr) {
+static nvtxa_status count(nvtxa_gpu_work *work, const char *path, nvtxa_error **reterr) {
   for (size_t i = 0; i < work->count; i++) {
     uint32_t label = (uint32_t)nvtxa__packed_get(&work->label, i);
     const nvtxa__gpu_sum one = {
@@ -79,7 +79,7 @@ static nvtxa_status count(nvtxa_gpu_work *work, nvtxa_error **reterr) {
         .bytes = nvtxa__packed_get(&work->bytes, i),
     };
     if (!nvtxa__gpu_count(work, label, &one)) {
-      return nvtxa__gpu_too_large(work, label, reterr);
+      return nvtxa__gpu_too_large(work, label, path, reterr);
     }
   }
   return NVTXA_OK;
@@ -124,7 +124,7 @@ static int add_threads(nvtxa__launches *launches, const nvtxa__projection *proje
 }
 
 nvtxa_status nvtxa__work_make(nvtxa__launches *launches, const nvtxa__projection *projection,
-                              const uint32_t *row_of, const uint32_t *lane,
+                              const uint32_t *row_of, const uint32_t *lane, const char *path,
                               nvtxa_gpu_work **ret_work, nvtxa_error **reterr) {
   nvtxa_gpu_work *work = launches->work;
   work->has_operations = true;
@@ -132,9 +132,9 @@ nvtxa_status nvtxa__work_make(nvtxa__launches *launches, const nvtxa__projection
       add_threads(launches, projection, lane) != 0) {
     return nvtxa__out_of_memory(reterr);
   }
-  nvtxa_status status = count(work, reterr);
-  if (status == NVTXA_OK && nvtxa__gpu_work_finish(work) != 0) {
-    status = nvtxa__out_of_memory(reterr);
+  nvtxa_status status = count(work, path, reterr);
+  if (status == NVTXA_OK) {
+    status = nvtxa__gpu_work_finish(work, path, reterr);
   }
   if (status == NVTXA_OK) {
     *ret_work = work;
