@@ -285,49 +285,19 @@ static nvtxa_status sweep_thread(sweep *s, const uint32_t *rows, size_t row_coun
   return NVTXA_OK;
 }
 
-static int compare_numbers(const void *a, const void *b, void *unused) {
-  (void)unused;
-  return compare_buckets(a, b);
-}
-
-/* Items of the threads that are wanted, by start. */
-static int share_out(nvtxa__shares *shares, size_t count, const nvtxa__packed *start_ns,
-                     const nvtxa__packed *thread, size_t thread_count, const bool *wanted) {
-  uint32_t *order;
-  int result = nvtxa__order_make(&order, count, start_ns, compare_numbers, NULL);
-  if (result == 0) {
-    result = nvtxa__shares_make(shares, count, order, thread, thread_count, wanted);
-  }
-  free(order);
-  return result;
-}
-
-/* Starts and threads of the GPU table's rows, which may be kept in the host table. */
-static int spread_rows(const nvtxa_ranges *gpu, nvtxa__packed *start_ns, nvtxa__packed *lane) {
-  int result = 0;
-  for (size_t row = 0; row < gpu->count && result == 0; row++) {
-    result = nvtxa__packed_add(start_ns, nvtxa__range_start_ns(gpu, row));
-    result |= nvtxa__packed_add(lane, nvtxa__range_lane(gpu, row));
-  }
-  return result | nvtxa__packed_finish(start_ns) | nvtxa__packed_finish(lane);
-}
-
 /* The threads whose ranges do not nest, as calls and as rows number them. */
 typedef struct loose {
   bool *call_thread;
   bool *lane;
-  size_t lane_count;
   nvtxa__shares calls;
   nvtxa__shares rows;
 } loose;
 
 static int make_loose(const attributing *a, loose *l) {
   const nvtxa_gpu_work *work = a->work;
-  nvtxa__packed start_ns = {0};
-  nvtxa__packed lane = {0};
-  l->lane_count = nvtxa__holder_of(a->gpu)->thread_count;
+  size_t lane_count = nvtxa__holder_of(a->gpu)->thread_count;
   l->call_thread = nvtxa__alloc_zero(work->thread_count + 1, sizeof *l->call_thread);
-  l->lane = nvtxa__alloc_zero(l->lane_count + 1, sizeof *l->lane);
+  l->lane = nvtxa__alloc_zero(lane_count + 1, sizeof *l->lane);
   if (l->call_thread == NULL || l->lane == NULL) {
     return -1;
   }
@@ -337,17 +307,9 @@ static int make_loose(const attributing *a, loose *l) {
       l->lane[work->threads[t].lane] = true;
     }
   }
-  int result = share_out(&l->calls, work->calls.count, &work->calls.start_ns, &work->calls.thread,
-                         work->thread_count, l->call_thread);
-  if (result == 0) {
-    result = spread_rows(a->gpu, &start_ns, &lane);
-  }
-  if (result == 0) {
-    result = share_out(&l->rows, a->gpu->count, &start_ns, &lane, l->lane_count, l->lane);
-  }
-  nvtxa__packed_free(&start_ns);
-  nvtxa__packed_free(&lane);
-  return result;
+  int result = nvtxa__shares_sort(&l->calls, work->calls.count, &work->calls.start_ns,
+                                  &work->calls.thread, work->thread_count, l->call_thread);
+  return result == 0 ? nvtxa__ranges_by_thread(a->gpu, l->lane, &l->rows) : -1;
 }
 
 static nvtxa_status sweep_loose(attributing *a, const loose *l, nvtxa_error **reterr) {

@@ -213,7 +213,8 @@ static inline int64_t nvtxa__packed_get(const nvtxa__packed *column, size_t row)
 
 typedef int (*nvtxa__compare_fn)(const void *a, const void *b, void *user);
 
-/* Sort items, which are indexes of `keys`: by key, those of one key by `compare`. 0 or -1. */
+/* Sort items, which are indexes of `keys`: by key, those of one key by `compare`; without one they
+ * stay as they stand. 0 or -1. */
 int nvtxa__sort_by_key(uint32_t *items, size_t count, const nvtxa__packed *keys,
                        nvtxa__compare_fn compare, void *user);
 
@@ -225,7 +226,7 @@ static inline uint32_t nvtxa__ordered(const uint32_t *order, size_t i) {
   return order == NULL ? (uint32_t)i : order[i];
 }
 
-/* Sort items 0 to count - 1. 0 or -1; *ret_order is to be freed whatever comes of it. */
+/* Sort items 0 to count - 1 likewise. 0 or -1; *ret_order is to be freed whatever comes of it. */
 int nvtxa__order_make(uint32_t **ret_order, size_t count, const nvtxa__packed *keys,
                       nvtxa__compare_fn compare, void *user);
 
@@ -238,6 +239,10 @@ typedef struct nvtxa__shares {
 /* Deal the items of those threads that are wanted out, each thread's in the order given. 0 or -1;
  * nvtxa__shares_free() is due whatever comes of it. */
 int nvtxa__shares_make(nvtxa__shares *shares, size_t count, const uint32_t *order,
+                       const nvtxa__packed *thread, size_t thread_count, const bool *wanted);
+
+/* The same of items 0 to count - 1, each thread's by key. */
+int nvtxa__shares_sort(nvtxa__shares *shares, size_t count, const nvtxa__packed *keys,
                        const nvtxa__packed *thread, size_t thread_count, const bool *wanted);
 void nvtxa__shares_free(nvtxa__shares *shares);
 

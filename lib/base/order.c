@@ -88,7 +88,7 @@ int nvtxa__sort_by_key(uint32_t *items, size_t count, const nvtxa__packed *keys,
   if (!insertion_sort(items, count, keys) && radix_sort(items, count, keys) != 0) {
     return -1;
   }
-  for (size_t first = 0, last; first < count; first = last) {
+  for (size_t first = 0, last; first < count && compare != NULL; first = last) {
     bool sorted = true;
     int64_t key = nvtxa__packed_get(keys, items[first]);
     for (last = first + 1; last < count && nvtxa__packed_get(keys, items[last]) == key; last++) {
@@ -125,7 +125,8 @@ int nvtxa__order_make(uint32_t **ret_order, size_t count, const nvtxa__packed *k
     int64_t before = nvtxa__packed_get(keys, i - 1);
     int64_t key = nvtxa__packed_get(keys, i);
     uint32_t pair[2] = {(uint32_t)(i - 1), (uint32_t)i};
-    sorted = before < key || (before == key && compare(&pair[0], &pair[1], user) <= 0);
+    sorted = before < key ||
+             (before == key && (compare == NULL || compare(&pair[0], &pair[1], user) <= 0));
   }
   if (sorted) {
     return 0;
@@ -177,4 +178,16 @@ int nvtxa__shares_make(nvtxa__shares *shares, size_t count, const uint32_t *orde
     }
   }
   return 0;
+}
+
+int nvtxa__shares_sort(nvtxa__shares *shares, size_t count, const nvtxa__packed *keys,
+                       const nvtxa__packed *thread, size_t thread_count, const bool *wanted) {
+  uint32_t *order;
+  int result = nvtxa__order_make(&order, count, keys, NULL, NULL);
+  *shares = (nvtxa__shares){NULL, NULL};
+  if (result == 0) {
+    result = nvtxa__shares_make(shares, count, order, thread, thread_count, wanted);
+  }
+  free(order);
+  return result;
 }

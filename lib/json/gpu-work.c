@@ -85,7 +85,7 @@ static void put_device(nvtxa__json_writer *writer, const nvtxa_analysis *analysi
 void nvtxa__json_devices(nvtxa__json_writer *writer, const nvtxa_analysis *analysis) {
   const nvtxa_gpu_work *work = nvtxa_analysis_gpu_work(analysis);
   nvtxa__json_key(writer, "gpu_devices");
-  if (work == NULL || !nvtxa_gpu_work_has_operations(work)) {
+  if (!nvtxa_gpu_work_has_operations(work)) {
     nvtxa__json_null(writer);
     return;
   }

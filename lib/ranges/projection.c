@@ -437,13 +437,6 @@ static bool tell_apart(work *job, bool *wanted_lane, bool *wanted_call) {
   return any;
 }
 
-static int compare_numbers(const void *a, const void *b, void *unused) {
-  uint32_t x = *(const uint32_t *)a;
-  uint32_t y = *(const uint32_t *)b;
-  (void)unused;
-  return (x > y) - (x < y);
-}
-
 static int project_all(work *job) {
   size_t lane_count = job->nesting->intervals.thread_count;
   int result = -1;
@@ -451,8 +444,8 @@ static int project_all(work *job) {
   bool *wanted_call = nvtxa__alloc_zero(job->calls->thread_count + 1, sizeof *wanted_call);
   job->simple_lane = nvtxa__alloc_zero(lane_count + 1, sizeof *job->simple_lane);
   if (wanted_lane != NULL && wanted_call != NULL && job->simple_lane != NULL &&
-      nvtxa__order_make(&job->call_order, job->calls->count, &job->calls->start_ns, compare_numbers,
-                        NULL) == 0) {
+      nvtxa__order_make(&job->call_order, job->calls->count, &job->calls->start_ns, NULL, NULL) ==
+          0) {
     bool others = tell_apart(job, wanted_lane, wanted_call);
     for (size_t c = 0; c < job->calls->thread_count && job->projection->innermost != NULL; c++) {
       job->projection->simple_call_thread[c] = !wanted_call[c];

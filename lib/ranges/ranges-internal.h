@@ -202,6 +202,10 @@ int nvtxa__ranges_finish(nvtxa_ranges *ranges);
  * one key the first is found. `file` is for the error and may be NULL. */
 nvtxa_status nvtxa__ranges_index(nvtxa_ranges *ranges, const char *file, nvtxa_error **reterr);
 
+/* The rows of the threads that are wanted, by nvtxa__range_lane(), each thread's by start. 0 or -1;
+ * nvtxa__shares_free() is due whatever comes of it. */
+int nvtxa__ranges_by_thread(const nvtxa_ranges *ranges, const bool *wanted, nvtxa__shares *shares);
+
 /* Make `above` of the parents by row. `stray_ids` holds the ids of the parents that are
  * NVTXA__UNKNOWN_PARENT. 0 or -1. */
 int nvtxa__ranges_set_parents(nvtxa_ranges *ranges, const uint32_t *parent,

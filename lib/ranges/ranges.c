@@ -277,6 +277,25 @@ nvtxa_status nvtxa__ranges_index(nvtxa_ranges *ranges, const char *file, nvtxa_e
 
 /* ---- warnings ---- */
 
+int nvtxa__ranges_by_thread(const nvtxa_ranges *ranges, const bool *wanted, nvtxa__shares *shares) {
+  nvtxa__packed start_ns = {0}; /* what the holder keeps may have more rows */
+  nvtxa__packed lane = {0};
+  int result = 0;
+  *shares = (nvtxa__shares){NULL, NULL};
+  for (size_t row = 0; row < ranges->count && result == 0; row++) {
+    result = nvtxa__packed_add(&start_ns, nvtxa__range_start_ns(ranges, row));
+    result |= nvtxa__packed_add(&lane, nvtxa__range_lane(ranges, row));
+  }
+  result |= nvtxa__packed_finish(&start_ns) | nvtxa__packed_finish(&lane);
+  if (result == 0) {
+    result = nvtxa__shares_sort(shares, ranges->count, &start_ns, &lane,
+                                nvtxa__holder_of(ranges)->thread_count, wanted);
+  }
+  nvtxa__packed_free(&start_ns);
+  nvtxa__packed_free(&lane);
+  return result;
+}
+
 static const char *plural(size_t count) {
   return count == 1 ? "" : "s";
 }

@@ -51,19 +51,9 @@ static bool visit_nodes(const search *s, size_t low, size_t high) {
 
 /* ---- of which threads ---- */
 
-static size_t thread_of(const nvtxa_ranges *ranges, size_t row) {
-  const nvtxa_ranges *holder = nvtxa__holder(ranges, &row);
-  return (size_t)nvtxa__packed_get(&holder->thread, row);
-}
-
-static size_t thread_count(const nvtxa_ranges *ranges) {
-  return ranges->base == NULL ? ranges->thread_count : ranges->base->thread_count;
-}
-
 /* Those whose ranges may overlap, and which launched something. NULL: out of memory. */
-static bool *choose_threads(const nvtxa_ranges *ranges) {
-  const nvtxa_gpu_work *work = ranges->work;
-  bool *wanted = nvtxa__alloc_zero(thread_count(ranges) + 1, sizeof *wanted);
+static bool *choose_threads(const nvtxa_gpu_work *work, size_t thread_count) {
+  bool *wanted = nvtxa__alloc_zero(thread_count + 1, sizeof *wanted);
   for (size_t t = 0; t < work->thread_count && wanted != NULL; t++) {
     if (!work->threads[t].nested && work->threads[t].lane != NVTXA__NO_ITEM) {
       wanted[work->threads[t].lane] = true;
@@ -72,61 +62,40 @@ static bool *choose_threads(const nvtxa_ranges *ranges) {
   return wanted;
 }
 
-static int compare_nodes(const void *a, const void *b) {
-  int64_t x_ns = ((const nvtxa__range_node *)a)->start_ns;
-  int64_t y_ns = ((const nvtxa__range_node *)b)->start_ns;
-  return (x_ns > y_ns) - (x_ns < y_ns);
-}
-
-/* Deal the rows out; first[t + 1] is where the next of thread t goes, and at last where they end.
- */
-static void deal_out(nvtxa__enclosing *e, const bool *wanted) {
-  for (size_t row = 0; row < e->ranges->count; row++) {
-    size_t t = thread_of(e->ranges, row);
-    if (wanted[t]) {
-      e->nodes[e->first[t + 1]++] = (nvtxa__range_node){
-          .start_ns = nvtxa__range_start_ns(e->ranges, row),
-          .end_ns = nvtxa__range_end_ns(e->ranges, row),
-          .row = (uint32_t)row,
-      };
-    }
+static int make_nodes(nvtxa__enclosing *e, const bool *wanted, size_t thread_count) {
+  if (nvtxa__ranges_by_thread(e->ranges, wanted, &e->rows) != 0) {
+    return -1;
   }
-}
-
-static int make_nodes(nvtxa__enclosing *e, const bool *wanted) {
-  size_t threads = thread_count(e->ranges);
-  for (size_t row = 0; row < e->ranges->count; row++) {
-    size_t t = thread_of(e->ranges, row);
-    e->first[t + 2] += wanted[t];
-  }
-  for (size_t t = 1; t <= threads; t++) {
-    e->first[t + 1] += e->first[t];
-  }
-  e->nodes = nvtxa__alloc(e->first[threads + 1] + 1, sizeof *e->nodes);
+  size_t count = e->rows.first[thread_count];
+  e->nodes = nvtxa__alloc(count + 1, sizeof *e->nodes);
   if (e->nodes == NULL) {
     return -1;
   }
-  deal_out(e, wanted);
-  for (size_t t = 0; t < threads; t++) {
-    size_t count = e->first[t + 1] - e->first[t];
-    qsort(e->nodes + e->first[t], count, sizeof *e->nodes, compare_nodes);
-    find_latest(e->nodes + e->first[t], 0, count);
+  for (size_t i = 0; i < count; i++) {
+    e->nodes[i] = (nvtxa__range_node){
+        .start_ns = nvtxa__range_start_ns(e->ranges, e->rows.items[i]),
+        .end_ns = nvtxa__range_end_ns(e->ranges, e->rows.items[i]),
+        .row = e->rows.items[i],
+    };
+  }
+  for (size_t t = 0; t < thread_count; t++) {
+    find_latest(e->nodes + e->rows.first[t], 0, e->rows.first[t + 1] - e->rows.first[t]);
   }
   return 0;
 }
 
 int nvtxa__enclosing_make(nvtxa__enclosing *e, const nvtxa_ranges *ranges) {
   *e = (nvtxa__enclosing){.ranges = ranges};
-  bool *wanted = choose_threads(ranges);
-  e->first = nvtxa__alloc_zero(thread_count(ranges) + 2, sizeof *e->first);
-  int result = wanted == NULL || e->first == NULL ? -1 : make_nodes(e, wanted);
+  size_t thread_count = nvtxa__holder_of(ranges)->thread_count;
+  bool *wanted = choose_threads(ranges->work, thread_count);
+  int result = wanted == NULL ? -1 : make_nodes(e, wanted, thread_count);
   free(wanted);
   return result;
 }
 
 void nvtxa__enclosing_free(nvtxa__enclosing *e) {
   free(e->nodes);
-  free(e->first);
+  nvtxa__shares_free(&e->rows);
 }
 
 /* ---- around a call ---- */
@@ -150,7 +119,7 @@ bool nvtxa__enclosing_visit(const nvtxa__enclosing *e, uint32_t call, nvtxa__vis
     return true;
   }
   int64_t start_ns = nvtxa__packed_get(&calls->start_ns, call);
-  size_t first = e->first[thread->lane];
+  size_t first = e->rows.first[thread->lane];
   const search s = {
       .nodes = e->nodes + first,
       .start_ns = start_ns,
@@ -158,5 +127,5 @@ bool nvtxa__enclosing_visit(const nvtxa__enclosing *e, uint32_t call, nvtxa__vis
       .visit = visit,
       .user = user,
   };
-  return visit_nodes(&s, 0, e->first[thread->lane + 1] - first);
+  return visit_nodes(&s, 0, e->rows.first[thread->lane + 1] - first);
 }

@@ -174,8 +174,8 @@ typedef struct nvtxa__range_node {
 /* Which rows of a table of GPU-projected ranges enclose a call that launched something. */
 typedef struct nvtxa__enclosing {
   const nvtxa_ranges *ranges;
-  nvtxa__range_node *nodes; /* by thread of the table, by start */
-  size_t *first;            /* by thread: where its nodes begin */
+  nvtxa__shares rows;       /* of the threads whose ranges overlap */
+  nvtxa__range_node *nodes; /* of those, one by one */
 } nvtxa__enclosing;
 
 typedef bool (*nvtxa__visit_fn)(void *user, uint32_t row); /* whether to go on */

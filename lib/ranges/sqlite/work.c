@@ -6,14 +6,6 @@
 
 #include "sqlite-internal.h"
 
-/* Of operations that start together: as they were read. */
-static int compare_items(const void *a, const void *b, void *unused) {
-  uint32_t x = *(const uint32_t *)a;
-  uint32_t y = *(const uint32_t *)b;
-  (void)unused;
-  return (x > y) - (x < y);
-}
-
 static void move(nvtxa__packed *to, nvtxa__packed *from) {
   *to = *from;
   *from = (nvtxa__packed){0};
@@ -53,7 +45,7 @@ static int add_operations(nvtxa__launches *launches) {
   nvtxa_gpu_work *work = launches->work;
   nvtxa__items *items = &launches->items;
   uint32_t *order = NULL;
-  int result = nvtxa__order_make(&order, items->count, &items->start_ns, compare_items, NULL);
+  int result = nvtxa__order_make(&order, items->count, &items->start_ns, NULL, NULL);
   work->count = items->count;
   if (result == 0) {
     result = add_calls_and_labels(launches, order) |
