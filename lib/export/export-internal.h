@@ -2,8 +2,7 @@
  * What the rooms of the export module share. run.c and found.c are the two ways to an export,
  * export.c is the object that they make; keep.c adds reports to it that were computed here. They
  * use trace.c (the trace and what identifies it), private.c (the directory in which nsys works),
- * program.c, child.c and output.c (one command, run and listened to), nsys.c (the calls of nsys),
- * landing.c (files into stats/) and record.c (export.json).
+ * nsys.c (the calls of nsys), landing.c (files into stats/) and provenance.c (export.json).
  */
 #ifndef NVTXA_EXPORT_INTERNAL_H
 #define NVTXA_EXPORT_INTERNAL_H
@@ -11,12 +10,13 @@
 #include <nvtxa/export.h>
 
 #include "database/database-internal.h"
+#include "process/process-internal.h"
 
-#define NVTXA__TRACE_FILE  "trace.nsys-rep"
-#define NVTXA__STATS_DIR   "stats"
-#define NVTXA__RECORD_FILE "export.json"
-#define NVTXA__SQLITE_FILE "trace.sqlite"  /* in a run directory */
-#define NVTXA__EXPORT_FILE "export.sqlite" /* in a private directory */
+#define NVTXA__TRACE_FILE      "trace.nsys-rep"
+#define NVTXA__STATS_DIR       "stats"
+#define NVTXA__PROVENANCE_FILE "export.json"
+#define NVTXA__SQLITE_FILE     "trace.sqlite"  /* in a run directory */
+#define NVTXA__EXPORT_FILE     "export.sqlite" /* in a private directory */
 
 /* ---- the trace (trace.c) ---- */
 
@@ -69,90 +69,6 @@ void nvtxa__private_remove(nvtxa__private *private);
 /* Whether something can still be written: nsys does not say when its writes fail. 0 or an errno. */
 int nvtxa__private_probe(const nvtxa__private *private);
 
-/* ---- programs (program.c) ---- */
-
-/* The absolute path of `name`, looked up as a shell would on the PATH of `environment`. */
-nvtxa_status nvtxa__program_find(const char *name, char *const *environment, char **ret_path,
-                                 nvtxa_error **reterr);
-
-/* `environment` without what makes nsys or Python run code from elsewhere. The array is the
- * caller's to free, its strings are borrowed; NULL when out of memory. */
-char **nvtxa__program_environment(char *const *environment);
-
-/* Append the command as one would type it into a shell, on one line. 0 or -1. */
-int nvtxa__program_quote(nvtxa__buffer *buffer, const char *const *argv);
-
-/* ---- what a command prints (output.c) ---- */
-
-enum {
-  NVTXA__LINE = 4096,    /* a longer line is taken in pieces */
-  NVTXA__EXCERPT = 320,  /* of one line, for a message */
-  NVTXA__LAST_LINES = 4, /* kept for a command that fails without an error line */
-  NVTXA__OUTPUT_TEXT = NVTXA__LAST_LINES * (NVTXA__EXCERPT + 2),
-};
-
-typedef struct nvtxa__output {
-  const nvtxa_hooks *hooks;
-  /* Gets each line, or the beginning of a very long one. NULL is allowed. */
-  void (*line)(void *user, const char *data, size_t length);
-  void *user;
-  /* The line that is being read. */
-  char pending[NVTXA__LINE];
-  size_t length;
-  bool continued; /* the beginning of this line was taken already */
-  bool returned;  /* a carriage return came last: progress, unless a line feed follows */
-  /* What was found, ready for a message. */
-  char error[3 * NVTXA__EXCERPT]; /* the lines that report an error; "" for none */
-  char skipped[NVTXA__EXCERPT];   /* the line that says why a report was skipped; "" for none */
-  char last[NVTXA__LAST_LINES][NVTXA__EXCERPT];
-  size_t last_count; /* of lines ever kept: the next one goes to last_count % NVTXA__LAST_LINES */
-  bool processing;   /* "Processing [export.sqlite] with ...": the report was begun */
-  bool processed;    /* "... PROCESSED": and finished */
-} nvtxa__output;
-
-void nvtxa__output_feed(nvtxa__output *output, const char *data, size_t length);
-void nvtxa__output_end(nvtxa__output *output);
-
-/* The error lines, or else the last lines, or else "" where nothing was printed. */
-const char *nvtxa__output_text(const nvtxa__output *output, char buffer[NVTXA__OUTPUT_TEXT]);
-
-/* Log what is done with a file, or with `name` in a directory (NULL for the file itself). */
-void nvtxa__log_file(const nvtxa_hooks *hooks, const char *doing, const char *path,
-                     const char *name);
-
-/* Text from elsewhere as nvtxa__quote() has it, in a buffer of any size (at least 20). */
-const char *nvtxa__excerpt(char *buffer, size_t size, const char *data, size_t length);
-
-/* ---- one command (child.c) ---- */
-
-/* What the commands of one export have in common. */
-typedef struct nvtxa__child {
-  const nvtxa_hooks *hooks;
-  const char *program; /* absolute */
-  char *const *environment;
-  int directory;       /* where it runs */
-  int64_t timeout_ns;  /* for the message */
-  int64_t deadline_ns; /* of the monotonic clock; INT64_MAX for never */
-} nvtxa__child;
-
-typedef enum nvtxa__ending {
-  NVTXA__ENDED_BY_EXIT,
-  NVTXA__ENDED_BY_SIGNAL,
-  NVTXA__ENDED_UNSEEN, /* somebody else in this process collected the child */
-} nvtxa__ending;
-
-typedef struct nvtxa__result {
-  nvtxa__ending ending;
-  int code;           /* exit status or signal */
-  bool disk_was_full; /* at some moment while it ran */
-} nvtxa__result;
-
-/* Run a command to its end, whatever that is, and feed `output`. An error means that it could not
- * be started, was cancelled or took too long; then nothing of its process group is left. */
-nvtxa_status nvtxa__child_run(const nvtxa__child *child, const char *const *argv,
-                              const char *activity, nvtxa__output *output, nvtxa__result *result,
-                              nvtxa_error **reterr);
-
 /* ---- nsys (nsys.c) ---- */
 
 typedef struct nvtxa__nsys {
@@ -182,9 +98,9 @@ nvtxa_status nvtxa__nsys_export(nvtxa__nsys *nsys, nvtxa_error **reterr);
  * the reports of it are made no more, and those that were made do not count. */
 nvtxa_status nvtxa__nsys_report(nvtxa__nsys *nsys, nvtxa_report report, nvtxa_error **reterr);
 
-/* ---- export.json (record.c) ---- */
+/* ---- export.json (provenance.c) ---- */
 
-typedef struct nvtxa__record {
+typedef struct nvtxa__provenance {
   nvtxa_text nsys_version; /* no text: unknown */
   nvtxa_text nsys_path;
   nvtxa_engine engine;        /* who computed the reports */
@@ -199,26 +115,26 @@ typedef struct nvtxa__record {
     nvtxa_text file; /* a name in stats/ */
     int64_t size_bytes;
   } reports[NVTXA__EXPORTED_REPORTS];
-} nvtxa__record;
+} nvtxa__provenance;
 
-nvtxa_status nvtxa__record_write(int directory, const char *shown_path, const nvtxa__record *record,
-                                 nvtxa_error **reterr);
+nvtxa_status nvtxa__provenance_write(int directory, const char *shown_path,
+                                     const nvtxa__provenance *provenance, nvtxa_error **reterr);
 
 #define NVTXA__REASON 256
 
 /* Read export.json; its texts go to `arena`. Where there is none to go by, NVTXA_OK with *ret_found
  * false and the reason as the end of "export.json ...". */
-nvtxa_status nvtxa__record_read(int directory, const char *shown_path, nvtxa__arena *arena,
-                                nvtxa__record *record, bool *ret_found, char reason[NVTXA__REASON],
-                                nvtxa_error **reterr);
+nvtxa_status nvtxa__provenance_read(int directory, const char *shown_path, nvtxa__arena *arena,
+                                    nvtxa__provenance *provenance, bool *ret_found,
+                                    char reason[NVTXA__REASON], nvtxa_error **reterr);
 
 /* ---- landing (landing.c) ---- */
 
-/* Move the reports that `record` names, and the record itself, from the private directory to
- * stats/: all of them or none. Without `sync`, reports that the disk does not have yet can be short
- * after a crash of the machine; their sizes in the record then give them away. */
-nvtxa_status nvtxa__land(const nvtxa__private *private, const nvtxa__record *record, bool sync,
-                         nvtxa_error **reterr);
+/* Move the reports that `provenance` names, and the provenance itself, from the private directory
+ * to stats/: all of them or none. Without `sync`, reports that the disk does not have yet can be
+ * short after a crash of the machine; their sizes in the provenance then give them away. */
+nvtxa_status nvtxa__land(const nvtxa__private *private, const nvtxa__provenance *provenance,
+                         bool sync, nvtxa_error **reterr);
 
 /* ---- keeping reports that were computed here (keep.c) ---- */
 
@@ -240,7 +156,8 @@ struct nvtxa_export {
   const char *shown_stats;  /* its stats/, for messages */
   nvtxa__private workplace; /* with a private SQLite export; else its fd is -1 */
   nvtxa__arena arena;
-  nvtxa__record record;    /* no text, no digest and size -1 where nothing identifies the reports */
+  /* No text, no digest and size -1 where nothing identifies the reports. */
+  nvtxa__provenance provenance;
   const char *sqlite_path; /* to read the ranges from; NULL: from the reports */
   nvtxa_text sqlite_relative;
   struct {

@@ -48,8 +48,8 @@ nvtxa_status nvtxa__job_begin_bare(nvtxa__job *job, const nvtxa_export_options *
   nvtxa__ref_init(&job->made->ref);
   job->made->run = -1;
   job->made->workplace.fd = -1;
-  job->made->record.trace.size_bytes = -1;
-  job->made->record.engine = NVTXA_ENGINE_NSYS;
+  job->made->provenance.trace.size_bytes = -1;
+  job->made->provenance.engine = NVTXA_ENGINE_NSYS;
   return NVTXA_OK;
 }
 
@@ -89,12 +89,12 @@ nvtxa_status nvtxa__job_begin(nvtxa__job *job, const char *run_dir,
 }
 
 int nvtxa__job_set_versions(nvtxa__job *job, const nvtxa__export_versions *versions) {
-  nvtxa__record *record = &job->made->record;
+  nvtxa__provenance *provenance = &job->made->provenance;
   const struct {
     const char *from;
     nvtxa_text *to;
-  } texts[] = {{versions->schema, &record->schema_version},
-               {versions->product, &record->product_version}};
+  } texts[] = {{versions->schema, &provenance->schema_version},
+               {versions->product, &provenance->product_version}};
   for (size_t i = 0; i < NVTXA__COUNT(texts); i++) {
     size_t length = strlen(texts[i].from);
     if (length > 0) {
@@ -144,7 +144,7 @@ nvtxa_status nvtxa__job_take_sqlite(nvtxa__job *job, nvtxa_error **reterr) {
   }
   made->sqlite_path = nvtxa__arena_copy(&made->arena, job->shown_sqlite, strlen(job->shown_sqlite));
   made->sqlite_relative = nvtxa__text(NVTXA__SQLITE_FILE);
-  made->record.engine = NVTXA_ENGINE_NATIVE;
+  made->provenance.engine = NVTXA_ENGINE_NATIVE;
   if (made->sqlite_path == NULL || nvtxa__job_set_versions(job, &versions) != 0 ||
       nvtxa__job_plan_reports(job) != 0) {
     return nvtxa__out_of_memory(reterr);
@@ -202,7 +202,7 @@ bool nvtxa_export_is_fresh(const nvtxa_export *exported) {
 }
 
 nvtxa_text nvtxa_export_nsys_version(const nvtxa_export *exported) {
-  return exported->record.nsys_version;
+  return exported->provenance.nsys_version;
 }
 
 const char *nvtxa_engine_name(nvtxa_engine engine) {
@@ -215,7 +215,7 @@ const char *nvtxa_engine_name(nvtxa_engine engine) {
 }
 
 nvtxa_engine nvtxa_export_engine(const nvtxa_export *exported) {
-  return exported->record.engine;
+  return exported->provenance.engine;
 }
 
 const char *nvtxa_export_sqlite_path(const nvtxa_export *exported) {
@@ -227,11 +227,11 @@ nvtxa_text nvtxa_export_sqlite_relative_path(const nvtxa_export *exported) {
 }
 
 nvtxa_text nvtxa_export_schema_version(const nvtxa_export *exported) {
-  return exported->record.schema_version;
+  return exported->provenance.schema_version;
 }
 
 nvtxa_text nvtxa_export_product_version(const nvtxa_export *exported) {
-  return exported->record.product_version;
+  return exported->provenance.product_version;
 }
 
 static bool is_exported(nvtxa_report report) {
@@ -247,12 +247,12 @@ nvtxa_text nvtxa_export_report_relative_path(const nvtxa_export *exported, nvtxa
 }
 
 nvtxa_text nvtxa_export_trace_sha256(const nvtxa_export *exported) {
-  const char *digest = exported->record.trace.sha256;
+  const char *digest = exported->provenance.trace.sha256;
   return nvtxa__text(digest[0] == '\0' ? NULL : digest);
 }
 
 int64_t nvtxa_export_trace_size(const nvtxa_export *exported) {
-  return exported->record.trace.size_bytes;
+  return exported->provenance.trace.size_bytes;
 }
 
 size_t nvtxa_export_warning_count(const nvtxa_export *exported) {

@@ -40,18 +40,18 @@ static nvtxa_status open_stats(const nvtxa__job *job, struct search *search, nvt
 
 /* ---- with export.json ---- */
 
-static nvtxa_status read_record(nvtxa__job *job, struct search *search, bool *ret_found,
-                                nvtxa_error **reterr) {
-  nvtxa__record *record = &job->made->record;
-  char *shown_path = nvtxa__join(job->shown_stats, NVTXA__RECORD_FILE);
+static nvtxa_status read_provenance(nvtxa__job *job, struct search *search, bool *ret_found,
+                                    nvtxa_error **reterr) {
+  nvtxa__provenance *provenance = &job->made->provenance;
+  char *shown_path = nvtxa__join(job->shown_stats, NVTXA__PROVENANCE_FILE);
   if (shown_path == NULL) {
     return nvtxa__out_of_memory(reterr);
   }
-  nvtxa_status status = nvtxa__record_read(search->stats, shown_path, &job->made->arena, record,
-                                           ret_found, search->reason, reterr);
+  nvtxa_status status = nvtxa__provenance_read(search->stats, shown_path, &job->made->arena,
+                                               provenance, ret_found, search->reason, reterr);
   free(shown_path);
-  for (size_t report = 0; report < record->report_count && *ret_found; report++) {
-    nvtxa_text file = record->reports[report].file;
+  for (size_t report = 0; report < provenance->report_count && *ret_found; report++) {
+    nvtxa_text file = provenance->reports[report].file;
     if (file_size(search->stats, file.data) < 0) {
       char quoted[NVTXA__QUOTED];
       snprintf(search->reason, sizeof search->reason, "names %s, which is not there",
@@ -60,19 +60,19 @@ static nvtxa_status read_record(nvtxa__job *job, struct search *search, bool *re
     }
   }
   if (!*ret_found) {
-    *record = (nvtxa__record){.engine = NVTXA_ENGINE_NSYS, .trace = {.size_bytes = -1}};
+    *provenance = (nvtxa__provenance){.engine = NVTXA_ENGINE_NSYS, .trace = {.size_bytes = -1}};
   }
   return status;
 }
 
 /* 0 or -1. */
 static int warn_of_changed_reports(nvtxa__job *job, const struct search *search) {
-  const nvtxa__record *record = &job->made->record;
-  for (size_t report = 0; report < record->report_count; report++) {
+  const nvtxa__provenance *provenance = &job->made->provenance;
+  for (size_t report = 0; report < provenance->report_count; report++) {
     char quoted[NVTXA__QUOTED];
-    nvtxa_text file = record->reports[report].file;
+    nvtxa_text file = provenance->reports[report].file;
     long long now = file_size(search->stats, file.data);
-    long long then = record->reports[report].size_bytes;
+    long long then = provenance->reports[report].size_bytes;
     if (now != then &&
         nvtxa__warn(&job->made->warnings, NVTXA_WARNING_REPORTS_OF_ANOTHER_TRACE,
                     "stats/%s was changed after it was made (%lld bytes, not the %lld that "
@@ -86,9 +86,10 @@ static int warn_of_changed_reports(nvtxa__job *job, const struct search *search)
 
 static nvtxa_status take_recorded(nvtxa__job *job, const struct search *search,
                                   nvtxa_error **reterr) {
-  const nvtxa__record *record = &job->made->record;
-  for (size_t report = 0; report < record->report_count; report++) {
-    if (nvtxa__job_set_report(job, (nvtxa_report)report, record->reports[report].file.data) != 0) {
+  const nvtxa__provenance *provenance = &job->made->provenance;
+  for (size_t report = 0; report < provenance->report_count; report++) {
+    if (nvtxa__job_set_report(job, (nvtxa_report)report, provenance->reports[report].file.data) !=
+        0) {
       return nvtxa__out_of_memory(reterr);
     }
   }
@@ -228,7 +229,7 @@ static nvtxa_status warn_of_other_trace(nvtxa__job *job, const char *what, nvtxa
 /* Compare the trace with what export.json says: by size, then time, and by digest where a copy has
  * the size but another time. */
 static nvtxa_status compare_trace(nvtxa__job *job, int fd, nvtxa_error **reterr) {
-  const nvtxa__trace *then = &job->made->record.trace;
+  const nvtxa__trace *then = &job->made->provenance.trace;
   nvtxa__trace now = {0};
   nvtxa_error *error = NULL;
   if (nvtxa__trace_stat(fd, &now) != 0) {
@@ -283,11 +284,11 @@ static nvtxa_status warn_of_unknown_trace(nvtxa__job *job, nvtxa_error **reterr)
 
 static nvtxa_status open_reports(nvtxa__job *job, struct search *search, nvtxa_error **reterr) {
   bool recorded = false;
-  nvtxa_status status = read_record(job, search, &recorded, reterr);
+  nvtxa_status status = read_provenance(job, search, &recorded, reterr);
   if (status == NVTXA_OK) {
     status = recorded ? take_recorded(job, search, reterr) : take_unidentified(job, search, reterr);
   }
-  bool identified = recorded && job->made->record.trace.size_bytes >= 0;
+  bool identified = recorded && job->made->provenance.trace.size_bytes >= 0;
   if (status == NVTXA_OK && recorded && !identified) {
     status = warn_of_unknown_trace(job, reterr);
   }

@@ -54,10 +54,10 @@ nvtxa_status nvtxa__export_keep(const nvtxa_export *exported, const int64_t *unm
                                 nvtxa__write_report_fn write, void *user, nvtxa_error **reterr) {
   nvtxa__private private;
   writing both[NVTXA__RANGE_REPORTS];
-  nvtxa__record record = exported->record;
-  record.unmeasured = unmeasured;
-  record.unmeasured_count = unmeasured_count;
-  record.report_count = NVTXA__RANGE_REPORTS;
+  nvtxa__provenance provenance = exported->provenance;
+  provenance.unmeasured = unmeasured;
+  provenance.unmeasured_count = unmeasured_count;
+  provenance.report_count = NVTXA__RANGE_REPORTS;
   nvtxa_status status =
       nvtxa__private_make(&private, exported->run, exported->shown_stats, hooks, reterr);
   if (status != NVTXA_OK) {
@@ -66,13 +66,13 @@ nvtxa_status nvtxa__export_keep(const nvtxa_export *exported, const int64_t *unm
   status = write_both(&private, write, user, both, reterr);
   for (int report = 0; report < NVTXA__RANGE_REPORTS && status == NVTXA_OK; report++) {
     struct stat info;
-    record.reports[report].file = nvtxa__text(both[report].file);
+    provenance.reports[report].file = nvtxa__text(both[report].file);
     if (fstatat(private.fd, both[report].file, &info, AT_SYMLINK_NOFOLLOW) != 0) {
       status = nvtxa__fail(reterr, NVTXA_ERROR_IO,
                            &(nvtxa__where){.file = exported->shown_stats, .errnum = errno},
                            "cannot look at a report that was just written");
     } else {
-      record.reports[report].size_bytes = info.st_size;
+      provenance.reports[report].size_bytes = info.st_size;
     }
   }
   if (status == NVTXA_OK && nvtxa__cancelled(hooks)) {
@@ -80,7 +80,7 @@ nvtxa_status nvtxa__export_keep(const nvtxa_export *exported, const int64_t *unm
   }
   if (status == NVTXA_OK) {
     /* They can be computed again, so nobody shall wait for the disk. */
-    status = nvtxa__land(&private, &record, false, reterr);
+    status = nvtxa__land(&private, &provenance, false, reterr);
   }
   nvtxa__private_remove(&private);
   return status;

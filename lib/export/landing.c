@@ -143,21 +143,21 @@ static void remove_outdated(const struct landing *landing) {
   }
 }
 
-nvtxa_status nvtxa__land(const nvtxa__private *private, const nvtxa__record *record, bool sync,
-                         nvtxa_error **reterr) {
-  struct landing landing = {.private = private, .count = record->report_count + 1};
-  for (size_t i = 0; i < record->report_count; i++) {
-    landing.names[i] = record->reports[i].file.data;
+nvtxa_status nvtxa__land(const nvtxa__private *private, const nvtxa__provenance *provenance,
+                         bool sync, nvtxa_error **reterr) {
+  struct landing landing = {.private = private, .count = provenance->report_count + 1};
+  for (size_t i = 0; i < provenance->report_count; i++) {
+    landing.names[i] = provenance->reports[i].file.data;
     if (sync && sync_file(private->fd, landing.names[i]) != 0) {
       return failed(&landing, "sync", i, reterr);
     }
   }
-  landing.names[record->report_count] = NVTXA__RECORD_FILE;
-  char *shown_path = nvtxa__join(private->shown_parent, NVTXA__RECORD_FILE);
+  landing.names[provenance->report_count] = NVTXA__PROVENANCE_FILE;
+  char *shown_path = nvtxa__join(private->shown_parent, NVTXA__PROVENANCE_FILE);
   if (shown_path == NULL) {
     return nvtxa__out_of_memory(reterr);
   }
-  nvtxa_status status = nvtxa__record_write(private->fd, shown_path, record, reterr);
+  nvtxa_status status = nvtxa__provenance_write(private->fd, shown_path, provenance, reterr);
   free(shown_path);
   if (status != NVTXA_OK) {
     return status;

@@ -53,24 +53,24 @@ static nvtxa_text keep_text(nvtxa__job *job, const char *data, size_t length) {
 }
 
 static nvtxa_status record_nsys(nvtxa__job *job, const nvtxa__nsys *nsys, nvtxa_error **reterr) {
-  nvtxa__record *record = &job->made->record;
+  nvtxa__provenance *provenance = &job->made->provenance;
   const char *program = nsys->child.program;
-  record->nsys_version = keep_text(job, nsys->version.data, nsys->version.length);
-  record->nsys_path = keep_text(job, program, strlen(program));
-  bool lacking = record->nsys_path.data == NULL ||
-                 (nsys->version.data != NULL && record->nsys_version.data == NULL);
+  provenance->nsys_version = keep_text(job, nsys->version.data, nsys->version.length);
+  provenance->nsys_path = keep_text(job, program, strlen(program));
+  bool lacking = provenance->nsys_path.data == NULL ||
+                 (nsys->version.data != NULL && provenance->nsys_version.data == NULL);
   return lacking ? nvtxa__out_of_memory(reterr) : NVTXA_OK;
 }
 
 static nvtxa_status record_reports(nvtxa__job *job, const nvtxa__nsys *nsys, nvtxa_error **reterr) {
-  nvtxa__record *record = &job->made->record;
-  record->report_count = nsys->report_count;
+  nvtxa__provenance *provenance = &job->made->provenance;
+  provenance->report_count = nsys->report_count;
   for (size_t report = 0; report < nsys->report_count; report++) {
     char file[NVTXA__REPORT_FILE];
     nvtxa__report_file(file, (nvtxa_report)report, nsys->naming[report]);
-    record->reports[report].file = keep_text(job, file, strlen(file));
-    record->reports[report].size_bytes = nsys->size_bytes[report];
-    if (record->reports[report].file.data == NULL ||
+    provenance->reports[report].file = keep_text(job, file, strlen(file));
+    provenance->reports[report].size_bytes = nsys->size_bytes[report];
+    if (provenance->reports[report].file.data == NULL ||
         nvtxa__job_set_report(job, (nvtxa_report)report, file) != 0) {
       return nvtxa__out_of_memory(reterr);
     }
@@ -93,14 +93,15 @@ static nvtxa_status make_reports(nvtxa__job *job, nvtxa__nsys *nsys, nvtxa_error
   if (status == NVTXA_OK && nvtxa__cancelled(job->hooks)) {
     status = nvtxa__cancel_error(reterr);
   }
-  return status != NVTXA_OK ? status : nvtxa__land(nsys->private, &job->made->record, true, reterr);
+  return status != NVTXA_OK ? status
+                            : nvtxa__land(nsys->private, &job->made->provenance, true, reterr);
 }
 
 /* The private directory becomes the object's. */
 static nvtxa_status keep_sqlite(nvtxa__job *job, nvtxa__private *private, const char *path,
                                 nvtxa_error **reterr) {
   nvtxa_export *made = job->made;
-  made->record.engine = NVTXA_ENGINE_NATIVE;
+  made->provenance.engine = NVTXA_ENGINE_NATIVE;
   made->sqlite_path = nvtxa__arena_copy(&made->arena, path, strlen(path));
   const char *shown =
       nvtxa__arena_copy(&made->arena, private->shown_parent, strlen(private->shown_parent));
@@ -191,7 +192,7 @@ static nvtxa_status work_in(nvtxa__job *job, const toolbox *tools, const source 
   }
   if (status == NVTXA_OK) {
     status = nvtxa__trace_check(trace->directory, trace->name, trace->fd, trace->shown,
-                                &job->made->record.trace, reterr);
+                                &job->made->provenance.trace, reterr);
   }
   if (status == NVTXA_OK) {
     status = record_nsys(job, &nsys, reterr);
@@ -207,8 +208,8 @@ static nvtxa_status work(nvtxa__job *job, const toolbox *tools, const source *tr
                          nvtxa_error **reterr) {
   nvtxa__private private;
   const char *temporary = job->options.temporary_directory;
-  nvtxa_status status =
-      nvtxa__trace_identify(trace->fd, trace->shown, job->hooks, &job->made->record.trace, reterr);
+  nvtxa_status status = nvtxa__trace_identify(trace->fd, trace->shown, job->hooks,
+                                              &job->made->provenance.trace, reterr);
   if (status != NVTXA_OK) {
     return status;
   }

@@ -7,21 +7,21 @@
 
 /* Mark the ranges of which export.json knows that their durations are no measures. The table was
  * just made and is nobody else's yet. 0 or -1. */
-static int mark_unmeasured(nvtxa_ranges *ranges, const nvtxa__record *record) {
+static int mark_unmeasured(nvtxa_ranges *ranges, const nvtxa__provenance *provenance) {
   size_t count = 0;
   int result = 0;
-  int64_t *ids = malloc((record->unmeasured_count + 1) * sizeof *ids);
+  int64_t *ids = malloc((provenance->unmeasured_count + 1) * sizeof *ids);
   if (ids == NULL) {
     return -1;
   }
-  if (record->unmeasured_count > 0) {
-    memcpy(ids, record->unmeasured, record->unmeasured_count * sizeof *ids);
-    qsort(ids, record->unmeasured_count, sizeof *ids, nvtxa__compare_int64);
+  if (provenance->unmeasured_count > 0) {
+    memcpy(ids, provenance->unmeasured, provenance->unmeasured_count * sizeof *ids);
+    qsort(ids, provenance->unmeasured_count, sizeof *ids, nvtxa__compare_int64);
     nvtxa__packed_free(&ranges->open);
     for (size_t row = 0; row < ranges->count && result == 0; row++) {
       int64_t id = nvtxa__range_id(ranges, row);
-      bool open =
-          bsearch(&id, ids, record->unmeasured_count, sizeof *ids, nvtxa__compare_int64) != NULL;
+      bool open = bsearch(&id, ids, provenance->unmeasured_count, sizeof *ids,
+                          nvtxa__compare_int64) != NULL;
       result = nvtxa__packed_add(&ranges->open, open);
       count += open;
     }
@@ -87,10 +87,10 @@ static nvtxa_status read_reports(const nvtxa_export *exported, nvtxa_ranges_opti
   }
   nvtxa_ranges *host = tables[NVTXA_REPORT_PUSHPOP_TRACE];
   nvtxa_ranges *gpu = tables[NVTXA_REPORT_GPU_PROJ_TRACE];
-  status =
-      mark_unmeasured(host, &exported->record) != 0 || mark_unmeasured(gpu, &exported->record) != 0
-          ? nvtxa__out_of_memory(reterr)
-          : read_work(exported, options, &gpu->work, reterr);
+  status = mark_unmeasured(host, &exported->provenance) != 0 ||
+                   mark_unmeasured(gpu, &exported->provenance) != 0
+               ? nvtxa__out_of_memory(reterr)
+               : read_work(exported, options, &gpu->work, reterr);
   if (status != NVTXA_OK) {
     nvtxa_ranges_unref(host);
     nvtxa_ranges_unref(gpu);

@@ -32,11 +32,11 @@ static json_t *text_json(nvtxa_text text) {
   return value;
 }
 
-static json_t *reports_json(const nvtxa__record *record) {
+static json_t *reports_json(const nvtxa__provenance *provenance) {
   json_t *reports = json_object();
-  for (size_t report = 0; report < record->report_count; report++) {
-    json_t *one = json_pack("{s:o, s:I}", "file", text_json(record->reports[report].file),
-                            "size_bytes", (json_int_t)record->reports[report].size_bytes);
+  for (size_t report = 0; report < provenance->report_count; report++) {
+    json_t *one = json_pack("{s:o, s:I}", "file", text_json(provenance->reports[report].file),
+                            "size_bytes", (json_int_t)provenance->reports[report].size_bytes);
     const char *name = nvtxa__report_name((nvtxa_report)report, NVTXA__NAMING_NEW);
     if (json_object_set_new(reports, name, one) != 0) {
       json_decref(reports);
@@ -54,10 +54,10 @@ static json_t *trace_json(const nvtxa__trace *trace) {
                                            "sha256", trace->sha256);
 }
 
-static json_t *unmeasured_json(const nvtxa__record *record) {
+static json_t *unmeasured_json(const nvtxa__provenance *provenance) {
   json_t *ids = json_array();
-  for (size_t i = 0; i < record->unmeasured_count; i++) {
-    if (json_array_append_new(ids, json_integer(record->unmeasured[i])) != 0) {
+  for (size_t i = 0; i < provenance->unmeasured_count; i++) {
+    if (json_array_append_new(ids, json_integer(provenance->unmeasured[i])) != 0) {
       json_decref(ids);
       return NULL;
     }
@@ -65,28 +65,28 @@ static json_t *unmeasured_json(const nvtxa__record *record) {
   return ids;
 }
 
-static json_t *record_json(const nvtxa__record *record) {
-  return json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",              /**/
-                   "schema_version", SCHEMA_VERSION,                             /**/
-                   "engine", nvtxa_engine_name(record->engine),                  /**/
-                   "nsys_version", text_json(record->nsys_version),              /**/
-                   "nsys_path", text_json(record->nsys_path),                    /**/
-                   "export_schema_version", text_json(record->schema_version),   /**/
-                   "export_product_version", text_json(record->product_version), /**/
-                   "trace", trace_json(&record->trace),                          /**/
-                   "unmeasured_range_ids", unmeasured_json(record),              /**/
-                   "reports", reports_json(record));
+static json_t *provenance_json(const nvtxa__provenance *provenance) {
+  return json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",                  /**/
+                   "schema_version", SCHEMA_VERSION,                                 /**/
+                   "engine", nvtxa_engine_name(provenance->engine),                  /**/
+                   "nsys_version", text_json(provenance->nsys_version),              /**/
+                   "nsys_path", text_json(provenance->nsys_path),                    /**/
+                   "export_schema_version", text_json(provenance->schema_version),   /**/
+                   "export_product_version", text_json(provenance->product_version), /**/
+                   "trace", trace_json(&provenance->trace),                          /**/
+                   "unmeasured_range_ids", unmeasured_json(provenance),              /**/
+                   "reports", reports_json(provenance));
 }
 
 struct production {
-  const nvtxa__record *record;
+  const nvtxa__provenance *provenance;
   const char *shown_path;
 };
 
 static nvtxa_status produce(void *user, nvtxa__write_fn sink, void *sink_user,
                             nvtxa_error **reterr) {
   const struct production *production = user;
-  json_t *root = record_json(production->record);
+  json_t *root = provenance_json(production->provenance);
   char *text = root == NULL ? NULL : json_dumps(root, JSON_INDENT(2) | JSON_SORT_KEYS);
   json_decref(root);
   if (text == NULL) {
@@ -102,11 +102,11 @@ static nvtxa_status produce(void *user, nvtxa__write_fn sink, void *sink_user,
                            "cannot write this file");
 }
 
-nvtxa_status nvtxa__record_write(int directory, const char *shown_path, const nvtxa__record *record,
-                                 nvtxa_error **reterr) {
-  struct production production = {record, shown_path};
-  return nvtxa__file_replace(directory, NVTXA__RECORD_FILE, shown_path, true, produce, &production,
-                             reterr);
+nvtxa_status nvtxa__provenance_write(int directory, const char *shown_path,
+                                     const nvtxa__provenance *provenance, nvtxa_error **reterr) {
+  struct production production = {provenance, shown_path};
+  return nvtxa__file_replace(directory, NVTXA__PROVENANCE_FILE, shown_path, true, produce,
+                             &production, reterr);
 }
 
 /* ---- reading ---- */
@@ -178,10 +178,10 @@ static bool take_trace(struct reading *reading, const json_t *value, nvtxa__trac
 }
 
 static bool take_report(struct reading *reading, const json_t *reports, nvtxa_report report,
-                        nvtxa__record *record) {
+                        nvtxa__provenance *provenance) {
   const char *name = nvtxa__report_name(report, NVTXA__NAMING_NEW);
   const json_t *value = json_object_get(reports, name);
-  nvtxa_text *file = &record->reports[report].file;
+  nvtxa_text *file = &provenance->reports[report].file;
   char key[64];
   if (!json_is_object(value)) {
     snprintf(key, sizeof key, "reports.%s", name);
@@ -189,7 +189,7 @@ static bool take_report(struct reading *reading, const json_t *reports, nvtxa_re
   }
   snprintf(key, sizeof key, "reports.%s.size_bytes", name);
   if (!take_integer(reading, json_object_get(value, "size_bytes"), key, 0,
-                    &record->reports[report].size_bytes)) {
+                    &provenance->reports[report].size_bytes)) {
     return false;
   }
   snprintf(key, sizeof key, "reports.%s.file", name);
@@ -205,16 +205,17 @@ static bool take_report(struct reading *reading, const json_t *reports, nvtxa_re
 }
 
 /* Those of ranges, and those of GPU work where there are entries for them. */
-static bool take_reports(struct reading *reading, const json_t *reports, nvtxa__record *record) {
-  record->report_count = NVTXA__RANGE_REPORTS;
+static bool take_reports(struct reading *reading, const json_t *reports,
+                         nvtxa__provenance *provenance) {
+  provenance->report_count = NVTXA__RANGE_REPORTS;
   for (int report = NVTXA__RANGE_REPORTS; report < NVTXA__EXPORTED_REPORTS; report++) {
     const char *name = nvtxa__report_name((nvtxa_report)report, NVTXA__NAMING_NEW);
     if (json_object_get(reports, name) != NULL) {
-      record->report_count = NVTXA__EXPORTED_REPORTS;
+      provenance->report_count = NVTXA__EXPORTED_REPORTS;
     }
   }
-  for (size_t report = 0; report < record->report_count; report++) {
-    if (!take_report(reading, reports, (nvtxa_report)report, record)) {
+  for (size_t report = 0; report < provenance->report_count; report++) {
+    if (!take_report(reading, reports, (nvtxa_report)report, provenance)) {
       return false;
     }
   }
@@ -241,7 +242,8 @@ static bool take_engine(struct reading *reading, const json_t *value, nvtxa_engi
   return value == NULL || wrong(reading, "engine", "is neither \"nsys\" nor \"native\"");
 }
 
-static bool take_unmeasured(struct reading *reading, const json_t *value, nvtxa__record *record) {
+static bool take_unmeasured(struct reading *reading, const json_t *value,
+                            nvtxa__provenance *provenance) {
   size_t count = json_array_size(value); /* 0 for none at all */
   if (value != NULL && !json_is_array(value)) {
     return wrong(reading, "unmeasured_range_ids", "is not an array");
@@ -257,12 +259,13 @@ static bool take_unmeasured(struct reading *reading, const json_t *value, nvtxa_
       return false;
     }
   }
-  record->unmeasured = ids;
-  record->unmeasured_count = count;
+  provenance->unmeasured = ids;
+  provenance->unmeasured_count = count;
   return true;
 }
 
-static bool take_record(struct reading *reading, const json_t *root, nvtxa__record *record) {
+static bool take_provenance(struct reading *reading, const json_t *root,
+                            nvtxa__provenance *provenance) {
   int64_t schema_version;
   const json_t *version = json_object_get(root, "nsys_version");
   if (!json_is_object(root)) {
@@ -279,7 +282,7 @@ static bool take_record(struct reading *reading, const json_t *root, nvtxa__reco
     return false;
   }
   if (!json_is_null(version) &&
-      !take_text(reading, version, "nsys_version", &record->nsys_version)) {
+      !take_text(reading, version, "nsys_version", &provenance->nsys_version)) {
     return false;
   }
   /* Where nsys was is for a person to read; nothing here depends on it. */
@@ -287,14 +290,14 @@ static bool take_record(struct reading *reading, const json_t *root, nvtxa__reco
   if (!json_is_string(nsys_path) && !json_is_null(nsys_path)) {
     return wrong(reading, "nsys_path", "is not a string");
   }
-  if (!take_unmeasured(reading, json_object_get(root, "unmeasured_range_ids"), record) ||
-      !take_engine(reading, json_object_get(root, "engine"), &record->engine) ||
-      !take_text_or_null(reading, root, "export_schema_version", &record->schema_version) ||
-      !take_text_or_null(reading, root, "export_product_version", &record->product_version)) {
+  if (!take_unmeasured(reading, json_object_get(root, "unmeasured_range_ids"), provenance) ||
+      !take_engine(reading, json_object_get(root, "engine"), &provenance->engine) ||
+      !take_text_or_null(reading, root, "export_schema_version", &provenance->schema_version) ||
+      !take_text_or_null(reading, root, "export_product_version", &provenance->product_version)) {
     return false;
   }
-  return take_trace(reading, json_object_get(root, "trace"), &record->trace) &&
-         take_reports(reading, json_object_get(root, "reports"), record);
+  return take_trace(reading, json_object_get(root, "trace"), &provenance->trace) &&
+         take_reports(reading, json_object_get(root, "reports"), provenance);
 }
 
 /* The file's bytes, or a reason why there are none; false is an error that the caller cannot help.
@@ -303,11 +306,11 @@ static bool load(int directory, const char *shown_path, char **ret_data, size_t 
                  char reason[NVTXA__REASON], nvtxa_error **reterr) {
   struct stat info;
   nvtxa_error *error = NULL;
-  if (fstatat(directory, NVTXA__RECORD_FILE, &info, 0) != 0 && errno == ENOENT) {
+  if (fstatat(directory, NVTXA__PROVENANCE_FILE, &info, 0) != 0 && errno == ENOENT) {
     snprintf(reason, NVTXA__REASON, "is absent");
     return true;
   }
-  nvtxa_status status = nvtxa__file_read(directory, NVTXA__RECORD_FILE, shown_path, SIZE_LIMIT,
+  nvtxa_status status = nvtxa__file_read(directory, NVTXA__PROVENANCE_FILE, shown_path, SIZE_LIMIT,
                                          ret_data, ret_length, &error);
   if (status == NVTXA_ERROR_OUT_OF_MEMORY) {
     nvtxa__out_of_memory(reterr);
@@ -320,16 +323,16 @@ static bool load(int directory, const char *shown_path, char **ret_data, size_t 
   return true;
 }
 
-nvtxa_status nvtxa__record_read(int directory, const char *shown_path, nvtxa__arena *arena,
-                                nvtxa__record *record, bool *ret_found, char reason[NVTXA__REASON],
-                                nvtxa_error **reterr) {
+nvtxa_status nvtxa__provenance_read(int directory, const char *shown_path, nvtxa__arena *arena,
+                                    nvtxa__provenance *provenance, bool *ret_found,
+                                    char reason[NVTXA__REASON], nvtxa_error **reterr) {
   struct reading reading = {.arena = arena, .reason = reason};
   json_error_t where;
   char *data = NULL;
   size_t length = 0;
   reason[0] = '\0';
   *ret_found = false;
-  *record = (nvtxa__record){0};
+  *provenance = (nvtxa__provenance){0};
   if (!load(directory, shown_path, &data, &length, reason, reterr)) {
     return NVTXA_ERROR_OUT_OF_MEMORY;
   }
@@ -346,10 +349,10 @@ nvtxa_status nvtxa__record_read(int directory, const char *shown_path, nvtxa__ar
     snprintf(reason, NVTXA__REASON, "is damaged: no valid JSON in line %d", where.line);
     return NVTXA_OK;
   }
-  *ret_found = take_record(&reading, root, record);
+  *ret_found = take_provenance(&reading, root, provenance);
   json_decref(root);
   if (!*ret_found) {
-    *record = (nvtxa__record){0};
+    *provenance = (nvtxa__provenance){0};
   }
   return reading.out_of_memory ? nvtxa__out_of_memory(reterr) : NVTXA_OK;
 }

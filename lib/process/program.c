@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "export-internal.h"
+#include "process-internal.h"
 
 static const char default_path[] = "/usr/local/bin:/usr/bin:/bin";
 

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "export-internal.h"
+#include "process-internal.h"
 
 /* A line that is cut keeps this much of its end, so that no word is missed at a cut. */
 enum { OVERLAP = 32 };

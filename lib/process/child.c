@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "export-internal.h"
+#include "process-internal.h"
 
 static const int64_t ms_ns = 1000000;
 static const int64_t grace_ns = 2000000000; /* from SIGTERM to SIGKILL */

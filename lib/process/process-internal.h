@@ -1,0 +1,93 @@
+/*
+ * Other programs: found (program.c), run and watched (child.c), and listened to (output.c).
+ */
+#ifndef NVTXA_PROCESS_INTERNAL_H
+#define NVTXA_PROCESS_INTERNAL_H
+
+#include "base/base-internal.h"
+
+/* ---- programs (program.c) ---- */
+
+/* The absolute path of `name`, looked up as a shell would on the PATH of `environment`. */
+nvtxa_status nvtxa__program_find(const char *name, char *const *environment, char **ret_path,
+                                 nvtxa_error **reterr);
+
+/* `environment` without what makes nsys or Python run code from elsewhere. The array is the
+ * caller's to free, its strings are borrowed; NULL when out of memory. */
+char **nvtxa__program_environment(char *const *environment);
+
+/* Append the command as one would type it into a shell, on one line. 0 or -1. */
+int nvtxa__program_quote(nvtxa__buffer *buffer, const char *const *argv);
+
+/* ---- what a command prints (output.c) ---- */
+
+enum {
+  NVTXA__LINE = 4096,    /* a longer line is taken in pieces */
+  NVTXA__EXCERPT = 320,  /* of one line, for a message */
+  NVTXA__LAST_LINES = 4, /* kept for a command that fails without an error line */
+  NVTXA__OUTPUT_TEXT = NVTXA__LAST_LINES * (NVTXA__EXCERPT + 2),
+};
+
+typedef struct nvtxa__output {
+  const nvtxa_hooks *hooks;
+  /* Gets each line, or the beginning of a very long one. NULL is allowed. */
+  void (*line)(void *user, const char *data, size_t length);
+  void *user;
+  /* The line that is being read. */
+  char pending[NVTXA__LINE];
+  size_t length;
+  bool continued; /* the beginning of this line was taken already */
+  bool returned;  /* a carriage return came last: progress, unless a line feed follows */
+  /* What was found, ready for a message. */
+  char error[3 * NVTXA__EXCERPT]; /* the lines that report an error; "" for none */
+  char skipped[NVTXA__EXCERPT];   /* the line that says why a report was skipped; "" for none */
+  char last[NVTXA__LAST_LINES][NVTXA__EXCERPT];
+  size_t last_count; /* of lines ever kept: the next one goes to last_count % NVTXA__LAST_LINES */
+  bool processing;   /* "Processing [export.sqlite] with ...": the report was begun */
+  bool processed;    /* "... PROCESSED": and finished */
+} nvtxa__output;
+
+void nvtxa__output_feed(nvtxa__output *output, const char *data, size_t length);
+void nvtxa__output_end(nvtxa__output *output);
+
+/* The error lines, or else the last lines, or else "" where nothing was printed. */
+const char *nvtxa__output_text(const nvtxa__output *output, char buffer[NVTXA__OUTPUT_TEXT]);
+
+/* Log what is done with a file, or with `name` in a directory (NULL for the file itself). */
+void nvtxa__log_file(const nvtxa_hooks *hooks, const char *doing, const char *path,
+                     const char *name);
+
+/* Text from elsewhere as nvtxa__quote() has it, in a buffer of any size (at least 20). */
+const char *nvtxa__excerpt(char *buffer, size_t size, const char *data, size_t length);
+
+/* ---- one command (child.c) ---- */
+
+/* What the commands of one export have in common. */
+typedef struct nvtxa__child {
+  const nvtxa_hooks *hooks;
+  const char *program; /* absolute */
+  char *const *environment;
+  int directory;       /* where it runs */
+  int64_t timeout_ns;  /* for the message */
+  int64_t deadline_ns; /* of the monotonic clock; INT64_MAX for never */
+} nvtxa__child;
+
+typedef enum nvtxa__ending {
+  NVTXA__ENDED_BY_EXIT,
+  NVTXA__ENDED_BY_SIGNAL,
+  NVTXA__ENDED_UNSEEN, /* somebody else in this process collected the child */
+} nvtxa__ending;
+
+typedef struct nvtxa__result {
+  nvtxa__ending ending;
+  int code;           /* exit status or signal */
+  bool disk_was_full; /* at some moment while it ran */
+} nvtxa__result;
+
+/* Run a command to its end, whatever that is, and feed `output`. An error means that it could not
+ * be started, was cancelled or took too long; then nothing of its process group is left. */
+nvtxa_status nvtxa__child_run(const nvtxa__child *child, const char *const *argv,
+                              const char *activity, nvtxa__output *output, nvtxa__result *result,
+                              nvtxa_error **reterr);
+
+#endif
