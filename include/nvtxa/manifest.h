@@ -106,6 +106,96 @@ NVTXA_API size_t nvtxa_manifest_warning_count(const nvtxa_manifest *manifest);
 /** Warning `index`, below the count. Borrowed from the manifest. Thread-safe. Since 0.1. */
 NVTXA_API nvtxa_warning nvtxa_manifest_warning(const nvtxa_manifest *manifest, size_t index);
 
+/**
+ * A manifest in the making, for harnesses that write one: keys are set, then it is written. A
+ * value is always written so that it reads back the same, whatever it looks like (`0123`, `yes`,
+ * `a: b`, a line break). Not shared.
+ *
+ * A key is a name, or names joined by dots: the mappings on the way to it, which are made where
+ * they are not there (`workload.seed`). Keys stand in the order in which they were first set.
+ */
+typedef struct nvtxa_manifest_draft nvtxa_manifest_draft;
+
+/**
+ * Begin an empty manifest.
+ *
+ * @param ret_draft  gets it; the caller frees it with nvtxa_manifest_draft_free()
+ * @param reterr     gets the error, or NULL
+ * @return NVTXA_OK; NVTXA_ERROR_INVALID_ARGUMENT, NVTXA_ERROR_OUT_OF_MEMORY
+ *
+ * Thread-safe. Since 0.1.
+ */
+NVTXA_API nvtxa_status nvtxa_manifest_draft_new(nvtxa_manifest_draft **ret_draft,
+                                                nvtxa_error **reterr);
+
+/**
+ * Set a key to a text, which stays one. An earlier value of the key is replaced.
+ *
+ * @param draft   the draft
+ * @param key     the key
+ * @param text    UTF-8; copied
+ * @param reterr  gets the error, or NULL
+ * @return NVTXA_OK; NVTXA_ERROR_MANIFEST_VALUE (a name in the key is empty, the key leads through a
+ *         value that is no mapping or stands for a collection, text or key is not UTF-8),
+ *         NVTXA_ERROR_INVALID_ARGUMENT, NVTXA_ERROR_OUT_OF_MEMORY
+ *
+ * Safe on distinct objects. Since 0.1.
+ */
+NVTXA_API nvtxa_status nvtxa_manifest_draft_set_text(nvtxa_manifest_draft *draft, const char *key,
+                                                     const char *text, nvtxa_error **reterr);
+
+/** Set a key to an integer. As nvtxa_manifest_draft_set_text(). */
+NVTXA_API nvtxa_status nvtxa_manifest_draft_set_integer(nvtxa_manifest_draft *draft,
+                                                        const char *key, int64_t value,
+                                                        nvtxa_error **reterr);
+
+/**
+ * Set a key to what a text says: a number or a boolean where that comes back in the very same
+ * characters (`8`, `-1`, `0.5`, `true`), else the text (`0123`, `1e10`, `yes`, `~`, `null`).
+ * As nvtxa_manifest_draft_set_text().
+ */
+NVTXA_API nvtxa_status nvtxa_manifest_draft_set_value(nvtxa_manifest_draft *draft, const char *key,
+                                                      const char *text, nvtxa_error **reterr);
+
+/**
+ * Fill in what is not there yet (or null, or empty) from a YAML text under the rules of a manifest.
+ * Mappings are gone through key by key; anything that is there stays, and where the text says
+ * something else about it, a notice is logged.
+ *
+ * @param draft   the draft; on failure it may be filled in part
+ * @param data    the YAML text, `length` bytes; not kept
+ * @param length  its length in bytes
+ * @param file    what the text is called in errors and notices, or NULL
+ * @param hooks   for notices, or NULL
+ * @param reterr  gets the error, or NULL
+ * @return NVTXA_OK; NVTXA_ERROR_MANIFEST_SYNTAX (with the line), NVTXA_ERROR_LIMIT,
+ *         NVTXA_ERROR_INVALID_ARGUMENT, NVTXA_ERROR_OUT_OF_MEMORY
+ *
+ * Safe on distinct objects. Since 0.1.
+ */
+NVTXA_API nvtxa_status nvtxa_manifest_draft_fill_in(nvtxa_manifest_draft *draft, const char *data,
+                                                    size_t length, const char *file,
+                                                    const nvtxa_hooks *hooks, nvtxa_error **reterr);
+
+/**
+ * The manifest as YAML text. It has been read back: it is a manifest and says the same.
+ *
+ * @param draft       the draft
+ * @param ret_text    gets the text, NUL-terminated; the caller frees it with nvtxa_free()
+ * @param ret_length  gets its length in bytes
+ * @param reterr      gets the error, or NULL
+ * @return NVTXA_OK; NVTXA_ERROR_MANIFEST_VALUE (no `capture_range`, for instance),
+ *         NVTXA_ERROR_LIMIT, NVTXA_ERROR_INVALID_ARGUMENT, NVTXA_ERROR_OUT_OF_MEMORY
+ *
+ * Safe on distinct objects. Since 0.1.
+ */
+NVTXA_API nvtxa_status nvtxa_manifest_draft_to_text(const nvtxa_manifest_draft *draft,
+                                                    char **ret_text, size_t *ret_length,
+                                                    nvtxa_error **reterr);
+
+/** Free a draft. NULL is allowed. Safe on distinct objects. Since 0.1. */
+NVTXA_API void nvtxa_manifest_draft_free(nvtxa_manifest_draft *draft);
+
 NVTXA_END_DECLS
 
 #endif

@@ -1,9 +1,12 @@
 /*
  * Inside the manifest module: the YAML text (yaml-text.c) as a tree of nodes (yaml.c), what its
- * scalars mean (core-schema.c) and its form as JSON text (yaml-json.c).
+ * scalars mean (core-schema.c), its form as JSON text (yaml-json.c), and the way back to YAML text
+ * (yaml-emit.c). manifest.c is a manifest that was read, draft.c one that is being made.
  */
 #ifndef NVTXA_MANIFEST_INTERNAL_H
 #define NVTXA_MANIFEST_INTERNAL_H
+
+#include <nvtxa/manifest.h>
 
 #include "base/base-internal.h"
 
@@ -89,5 +92,19 @@ const nvtxa__yaml_node *nvtxa__yaml_get(const nvtxa__yaml_node *mapping, const c
 
 /* Add a node to `ret` as compact JSON with sorted keys. Only an allocation can fail: 0 or -1. */
 int nvtxa__yaml_to_json(const nvtxa__yaml_node *node, nvtxa__buffer *ret);
+
+/* ---- yaml-emit.c ---- */
+
+/* Add a mapping to `ret` as a YAML document. Only an allocation can fail: 0 or -1. */
+int nvtxa__yaml_emit(const nvtxa__yaml_node *root, nvtxa__buffer *ret);
+
+/* ---- draft.c ---- */
+
+/* Whether nothing is said under a key of the root. */
+bool nvtxa__draft_lacks(const nvtxa_manifest_draft *draft, const char *key);
+
+/* Write it over `name` in an open directory, if it reads back the same. */
+nvtxa_status nvtxa__draft_write(const nvtxa_manifest_draft *draft, int directory, const char *name,
+                                const char *shown_path, nvtxa_error **reterr);
 
 #endif
