@@ -10,6 +10,7 @@ enum {
   CLI_FAILED = 1,       /* the run cannot be analysed, or the result cannot be written */
   CLI_USAGE = 2,        /* the command line is wrong */
   CLI_WARNINGS = 3,     /* done, but there were warnings and --strict was given */
+  CLI_NOT_FOUND = 127,  /* there is no command to record */
   CLI_INTERRUPTED = 130 /* SIGINT, SIGTERM or SIGHUP came */
 };
 
@@ -21,6 +22,8 @@ typedef struct cli_command {
 } cli_command;
 
 int cmd_analyze(int argc, char **argv);
+int cmd_init(int argc, char **argv);
+int cmd_record(int argc, char **argv);
 int cmd_stats(int argc, char **argv);
 
 #endif

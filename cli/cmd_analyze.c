@@ -10,7 +10,7 @@
 
 #include <nvtxa/nvtxa.h>
 
-#include "analyze_options.h"
+#include "analyze.h"
 #include "cli.h"
 #include "keeper.h"
 #include "output.h"
@@ -182,6 +182,9 @@ static const char *advice(const struct work *work, nvtxa_status status, const nv
   if (!work->options->no_gpu_work && may_be_gpu_work(error)) {
     return "If only GPU work needs that: with --no-gpu-work the ranges are analysed without it.";
   }
+  if (status == NVTXA_ERROR_NSYS_NOT_FOUND) {
+    return "With --no-export, reports in stats/ or trace.sqlite will do.";
+  }
   return work->options->no_export && made ? "Run without --no-export to have nsys make it again."
          : kept                           ? "With --no-reports, nothing is written to stats/."
                                           : NULL;
@@ -213,18 +216,23 @@ static int run(const analyze_options *options, const cli_output *output) {
   return result;
 }
 
-int cmd_analyze(int argc, char **argv) {
-  analyze_options options;
+int analyze_run(const analyze_options *options) {
   cli_output output = {NULL, NULL};
-  int status = analyze_options_parse(&options, argc, argv);
-  if (status >= 0) {
-    return status;
-  }
-  cli_signals_catch();
-  status = CLI_FAILED;
-  if (check_run_dir(options.run_dir) && cli_output_open(&output, options.output, options.run_dir)) {
-    status = run(&options, &output);
+  int status = CLI_FAILED;
+  if (check_run_dir(options->run_dir) &&
+      cli_output_open(&output, options->output, options->run_dir)) {
+    status = run(options, &output);
   }
   cli_output_close(&output);
+  return status;
+}
+
+int cmd_analyze(int argc, char **argv) {
+  analyze_options options;
+  int status = analyze_options_parse(&options, argc, argv);
+  if (status < 0) {
+    cli_signals_catch();
+    status = analyze_run(&options);
+  }
   return status;
 }

@@ -135,5 +135,6 @@ int cli_read_command_line(cli_common_options *common, const cli_command_line *li
   if (common->quiet && !common->progress_given) {
     common->progress = CLI_PROGRESS_NEVER;
   }
-  return take_argument(common, line->argument, argc, argv, ret_argument);
+  return line->argument == NULL ? -1
+                                : take_argument(common, line->argument, argc, argv, ret_argument);
 }

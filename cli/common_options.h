@@ -23,15 +23,17 @@ typedef struct cli_common_options {
 enum { CLI_OPTION_NSYS = 256, CLI_OPTION_TIMEOUT, CLI_OPTION_PROGRESS, CLI_OPTION_OWN };
 
 /* Rows of a table for getopt_long(), and letters for it. */
-#define CLI_COMMON_LONG_OPTIONS                                                                    \
-  {"nsys", required_argument, NULL, CLI_OPTION_NSYS},                                              \
-      {"timeout", required_argument, NULL, CLI_OPTION_TIMEOUT}, {"quiet", no_argument, NULL, 'q'}, \
-      {"verbose", no_argument, NULL, 'v'},                                                         \
-      {"progress", required_argument, NULL, CLI_OPTION_PROGRESS},                                  \
-      {"help", no_argument, NULL, 'h'}, {"version", no_argument, NULL, 'V'}, {                     \
-    NULL, 0, NULL, 0                                                                               \
+#define CLI_BASIC_LONG_OPTIONS                                                 \
+  {"quiet", no_argument, NULL, 'q'}, {"verbose", no_argument, NULL, 'v'},      \
+      {"progress", required_argument, NULL, CLI_OPTION_PROGRESS},              \
+      {"help", no_argument, NULL, 'h'}, {"version", no_argument, NULL, 'V'}, { \
+    NULL, 0, NULL, 0                                                           \
   }
-#define CLI_COMMON_LETTERS "qvhV"
+#define CLI_BASIC_LETTERS "qvhV"
+#define CLI_COMMON_LONG_OPTIONS                       \
+  {"nsys", required_argument, NULL, CLI_OPTION_NSYS}, \
+      {"timeout", required_argument, NULL, CLI_OPTION_TIMEOUT}, CLI_BASIC_LONG_OPTIONS
+#define CLI_COMMON_LETTERS CLI_BASIC_LETTERS
 
 struct option;
 
@@ -39,8 +41,10 @@ struct option;
 typedef struct cli_command_line {
   const char *letters; /* for getopt_long(), with CLI_COMMON_LETTERS */
   const struct option *options;
-  const char *help;     /* printed for --help */
-  const char *argument; /* what the one argument is, such as "run directory" */
+  const char *help; /* printed for --help */
+  /* What the one argument is, such as "run directory"; NULL: any number of them, from `optind` on.
+   */
+  const char *argument;
   /* Take an option with its value in `optarg`. Returns -1 to go on, or the exit status; or
    * CLI_NOT_MINE. */
   int (*take)(void *user, int option);
@@ -49,8 +53,9 @@ typedef struct cli_command_line {
 
 enum { CLI_NOT_MINE = -2 };
 
-/* Read all of it. Returns -1 to go on, with the argument in *ret_argument, or the exit status where
- * there is nothing more to do: --help and --version were printed, an error was complained of. */
+/* Read all of it. Returns -1 to go on, with the one argument in *ret_argument, or the exit status
+ * where there is nothing more to do: --help and --version were printed, an error was complained of.
+ */
 int cli_read_command_line(cli_common_options *common, const cli_command_line *line, int argc,
                           char **argv, const char **ret_argument);
 

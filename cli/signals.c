@@ -1,5 +1,5 @@
 /*
- * Signal handlers. A handler does nothing but set a flag: everything else is done by whoever polls
+ * Signal handlers. A handler does nothing but count: everything else is done by whoever polls
  * it.
  */
 #include <stddef.h>
@@ -10,7 +10,7 @@ volatile sig_atomic_t cli_interrupted;
 
 static void interrupt(int number) {
   (void)number;
-  __atomic_store_n(&cli_interrupted, 1, __ATOMIC_RELAXED); /* other threads look at it */
+  __atomic_fetch_add(&cli_interrupted, 1, __ATOMIC_RELAXED); /* other threads look at it */
 }
 
 static void nothing(int number) {

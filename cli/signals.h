@@ -7,13 +7,13 @@
 
 #include <signal.h>
 
-/* Other than zero once a signal came. */
+/* How many signals came. */
 extern volatile sig_atomic_t cli_interrupted;
 
 /* From now on a write to a pipe that nobody reads is an error that can be reported. */
 void cli_signals_pipe(void);
 
-/* From now on those signals set the flag; a second one of a kind ends the program at once. */
+/* From now on those signals are counted. */
 void cli_signals_catch(void);
 
 #endif

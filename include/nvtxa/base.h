@@ -52,6 +52,9 @@ typedef enum nvtxa_status {
   NVTXA_ERROR_NSYS_FAILED = -22,         /**< nsys failed, whatever its exit status was */
   NVTXA_ERROR_NSYS_TIMEOUT = -23,        /**< nsys took longer than the caller allowed */
   NVTXA_ERROR_NSYS_NO_REPORT = -24,      /**< this nsys does not offer a report that is needed */
+  NVTXA_ERROR_RUN_EXISTS = -25,          /**< the run directory holds a recorded run already */
+  NVTXA_ERROR_COMMAND_NOT_FOUND = -26,   /**< the command to record could not be found */
+  NVTXA_ERROR_RECORD_ARGUMENT = -27,     /**< what nsys cannot be given: a name, path or option */
   NVTXA_ERROR_REPORT_MISSING = -30,      /**< there is no report file to read */
   NVTXA_ERROR_REPORT_EMPTY = -31,        /**< the host report has no rows */
   NVTXA_ERROR_REPORT_COLUMNS = -32,      /**< the report's header lacks a column */

@@ -1,7 +1,8 @@
 /**
  * @file nvtxa.h
  * All of libnvtxanalysis. The modules, in the direction that data takes:
- * manifest.h (what was run), export.h (trace to SQLite export or reports), ranges.h and gpu.h
+ * record.h (a command to a run directory), manifest.h (what was run), export.h (trace to SQLite
+ * export or reports), ranges.h and gpu.h
  * (those to tables of ranges and of GPU operations), stats.h (tables to reports), analysis.h
  * (tables to scopes and iterations), json.h (analysis to analysis.json).
  */
@@ -15,6 +16,7 @@
 #include <nvtxa/json.h>
 #include <nvtxa/manifest.h>
 #include <nvtxa/ranges.h>
+#include <nvtxa/record.h>
 #include <nvtxa/stats.h>
 
 #endif

@@ -373,6 +373,14 @@ nvtxa_status nvtxa__file_read(int directory, const char *path, const char *shown
 nvtxa_status nvtxa__file_open(int directory, const char *path, const char *shown_path, int *ret_fd,
                               nvtxa_error **reterr);
 
+/* ---- directories (tree.c) ---- */
+
+/* Remove what an open directory holds, but for one name (or NULL). What cannot be removed stays. */
+void nvtxa__tree_empty(int fd, const char *spared);
+
+/* Remove a directory, looked up in `parent`, with all in it. */
+void nvtxa__tree_remove(int parent, const char *name);
+
 /* ---- names of reports and files (names.c) ---- */
 
 /* Owner of a descriptor: closes it and forgets it. -1 is allowed. errno stays. */
@@ -408,6 +416,7 @@ nvtxa_status nvtxa__sha256_fd(int fd, const char *shown_path, const nvtxa_hooks 
 /* ---- hooks (hooks.c) ---- */
 
 bool nvtxa__cancelled(const nvtxa_hooks *hooks);
+int nvtxa__cancel_level(const nvtxa_hooks *hooks); /* the flag as it stands; 0: not cancelled */
 nvtxa_status nvtxa__cancel_error(nvtxa_error **reterr);
 void nvtxa__log(const nvtxa_hooks *hooks, nvtxa_log_level level, const char *format, ...)
     NVTXA__PRINTF(3, 4);

@@ -4,10 +4,14 @@
 
 #include "base-internal.h"
 
-bool nvtxa__cancelled(const nvtxa_hooks *hooks) {
+int nvtxa__cancel_level(const nvtxa_hooks *hooks) {
   /* Another thread, or a handler on one, may set it. */
-  return hooks != NULL && hooks->cancel != NULL &&
-         __atomic_load_n(hooks->cancel, __ATOMIC_RELAXED) != 0;
+  return hooks == NULL || hooks->cancel == NULL ? 0
+                                                : __atomic_load_n(hooks->cancel, __ATOMIC_RELAXED);
+}
+
+bool nvtxa__cancelled(const nvtxa_hooks *hooks) {
+  return nvtxa__cancel_level(hooks) != 0;
 }
 
 nvtxa_status nvtxa__cancel_error(nvtxa_error **reterr) {

@@ -40,6 +40,19 @@ nvtxa_status nvtxa__trace_identify(int fd, const char *shown_trace, const nvtxa_
 nvtxa_status nvtxa__trace_check(int directory, const char *name, int fd, const char *shown_trace,
                                 const nvtxa__trace *trace, nvtxa_error **reterr);
 
+/* What nsys leaves where it does not leave trace.nsys-rep. */
+typedef struct nvtxa__leftovers {
+  char **names; /* sorted */
+  size_t count;
+  size_t capacity;
+  size_t reports; /* *.nsys-rep; the others are *.qdstrm */
+} nvtxa__leftovers;
+
+/* 0, or -1 when out of memory. A directory that cannot be read holds nothing to tell of.
+ * nvtxa__leftovers_free() is due whatever comes of it. */
+int nvtxa__leftovers_list(int run, nvtxa__leftovers *found);
+void nvtxa__leftovers_free(nvtxa__leftovers *found);
+
 /* ---- the private directory (private.c) ---- */
 
 #define NVTXA__PRIVATE_NAME 32

@@ -22,7 +22,7 @@ static const char prefix[] = ".nvtxa-";
 static const char lock_name[] = ".lock";
 static const char probe_name[] = ".probe";
 
-enum { DEPTH = 32, PROBE = 1 << 16 };
+enum { PROBE = 1 << 16 };
 
 static const char write_hint[] =
     "A trace is exported in a directory of its own there, and reports land there: make it writable "
@@ -34,37 +34,10 @@ static nvtxa_status failed(const char *shown_stats, const char *doing, nvtxa_err
                      "cannot %s", doing);
 }
 
-static void remove_tree(int parent, const char *name, int depth);
-
-/* Remove what a directory holds, the lock last: without it, the rest would pass for a directory
- * that is being made. */
-static void remove_content(int fd, int depth) {
-  int again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR *directory = again < 0 ? NULL : fdopendir(again);
-  if (directory == NULL) {
-    nvtxa__close(&again);
-    return;
-  }
-  struct dirent *entry;
-  while ((entry = readdir(directory)) != NULL) {
-    const char *name = entry->d_name;
-    bool keep = strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, lock_name) == 0;
-    if (!keep && unlinkat(fd, name, 0) != 0 && errno == EISDIR && depth < DEPTH) {
-      remove_tree(fd, name, depth + 1);
-    }
-  }
-  closedir(directory);
+/* The lock last: without it, the rest would pass for a directory that is being made. */
+static void remove_content(int fd) {
+  nvtxa__tree_empty(fd, lock_name);
   unlinkat(fd, lock_name, 0);
-}
-
-/* Never follows a symbolic link: `name` is opened as a directory or not at all. */
-static void remove_tree(int parent, const char *name, int depth) {
-  int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (fd >= 0) {
-    remove_content(fd, depth);
-    nvtxa__close(&fd);
-  }
-  unlinkat(parent, name, AT_REMOVEDIR);
 }
 
 /* Whether the lock is ours now. Where the file system has no locks, nothing is ever removed. */
@@ -84,7 +57,8 @@ static void remove_if_stale(int stats, const char *name, const nvtxa_hooks *hook
   } else if (lock >= 0 && try_lock(lock)) {
     nvtxa__log(hooks, NVTXA_LOG_INFO, "removing %s, left in stats/ by an export that was killed",
                name);
-    remove_tree(stats, name, 0);
+    remove_content(fd);
+    unlinkat(stats, name, AT_REMOVEDIR);
   }
   nvtxa__close(&lock);
   nvtxa__close(&fd);
@@ -225,7 +199,7 @@ nvtxa_status nvtxa__private_make_in(nvtxa__private *private, const char *directo
 
 void nvtxa__private_remove(nvtxa__private *private) {
   if (private->fd >= 0) {
-    remove_content(private->fd, 0);
+    remove_content(private->fd);
   }
   if (private->parent >= 0 && private->name[0] != '\0' &&
       unlinkat(private->parent, private->name, AT_REMOVEDIR) != 0) {

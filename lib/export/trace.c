@@ -12,14 +12,6 @@
 
 #include "export-internal.h"
 
-/* What nsys leaves where it does not leave trace.nsys-rep. */
-struct leftovers {
-  char **names;
-  size_t count;
-  size_t capacity;
-  size_t reports; /* *.nsys-rep; the others are *.qdstrm */
-};
-
 static bool ends_with(const char *name, const char *ending) {
   size_t length = strlen(name);
   size_t ending_length = strlen(ending);
@@ -30,14 +22,14 @@ static int compare_names(const void *a, const void *b) {
   return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void leftovers_free(struct leftovers *found) {
+void nvtxa__leftovers_free(nvtxa__leftovers *found) {
   for (size_t i = 0; i < found->count; i++) {
     free(found->names[i]);
   }
   free(found->names);
 }
 
-static int leftovers_add(struct leftovers *found, const char *name) {
+static int leftovers_add(nvtxa__leftovers *found, const char *name) {
   bool report = ends_with(name, ".nsys-rep");
   if ((!report && !ends_with(name, ".qdstrm")) || strcmp(name, NVTXA__TRACE_FILE) == 0) {
     return 0;
@@ -53,8 +45,7 @@ static int leftovers_add(struct leftovers *found, const char *name) {
   return 0;
 }
 
-/* 0, or -1 when out of memory. A directory that cannot be read holds nothing to tell of. */
-static int leftovers_list(int run, struct leftovers *found) {
+int nvtxa__leftovers_list(int run, nvtxa__leftovers *found) {
   int result = 0;
   int fd = openat(run, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR *directory = fd < 0 ? NULL : fdopendir(fd);
@@ -73,7 +64,7 @@ static int leftovers_list(int run, struct leftovers *found) {
   return result;
 }
 
-static const char *missing_hint(const struct leftovers *found) {
+static const char *missing_hint(const nvtxa__leftovers *found) {
   if (found->reports > 0) {
     return "nsys profile --capture-range-end=repeat numbers its reports. Give each one that is to "
            "be "
@@ -88,12 +79,12 @@ static const char *missing_hint(const struct leftovers *found) {
 
 static nvtxa_status missing(int run, const char *shown_trace, nvtxa_error **reterr) {
   enum { SHOWN = 20 };
-  struct leftovers found = {0};
+  nvtxa__leftovers found = {0};
   nvtxa__buffer list = {0};
   nvtxa_status status = NVTXA_ERROR_OUT_OF_MEMORY;
   struct stat info;
   bool dangling = fstatat(run, NVTXA__TRACE_FILE, &info, AT_SYMLINK_NOFOLLOW) == 0;
-  if (leftovers_list(run, &found) != 0) {
+  if (nvtxa__leftovers_list(run, &found) != 0) {
     goto out;
   }
   for (size_t i = 0; i < found.count && i < SHOWN; i++) {
@@ -114,7 +105,7 @@ static nvtxa_status missing(int run, const char *shown_trace, nvtxa_error **rete
                        list.data == NULL ? "" : list.data);
 out:
   nvtxa__buffer_free(&list);
-  leftovers_free(&found);
+  nvtxa__leftovers_free(&found);
   return status == NVTXA_ERROR_OUT_OF_MEMORY ? nvtxa__out_of_memory(reterr) : status;
 }
 

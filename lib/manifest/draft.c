@@ -220,6 +220,19 @@ nvtxa_status nvtxa_manifest_draft_set_text(nvtxa_manifest_draft *draft, const ch
   return status != NVTXA_OK ? status : set_scalar(draft, key, NVTXA__YAML_STRING, text, reterr);
 }
 
+nvtxa_status nvtxa__draft_set_bytes(nvtxa_manifest_draft *draft, const char *key, const char *bytes,
+                                    nvtxa_error **reterr) {
+  size_t length = strlen(bytes);
+  char *text = malloc(3 * length + 1);
+  if (text == NULL) {
+    return nvtxa__out_of_memory(reterr);
+  }
+  text[nvtxa__utf8_replace(text, bytes, length)] = '\0';
+  nvtxa_status status = set_scalar(draft, key, NVTXA__YAML_STRING, text, reterr);
+  free(text);
+  return status;
+}
+
 nvtxa_status nvtxa_manifest_draft_set_integer(nvtxa_manifest_draft *draft, const char *key,
                                               int64_t value, nvtxa_error **reterr) {
   char digits[NVTXA__DIGITS + 1];

@@ -103,6 +103,10 @@ int nvtxa__yaml_emit(const nvtxa__yaml_node *root, nvtxa__buffer *ret);
 /* Whether nothing is said under a key of the root. */
 bool nvtxa__draft_lacks(const nvtxa_manifest_draft *draft, const char *key);
 
+/* Set a key to a text from the system; bytes that are not UTF-8 are replaced. */
+nvtxa_status nvtxa__draft_set_bytes(nvtxa_manifest_draft *draft, const char *key, const char *bytes,
+                                    nvtxa_error **reterr);
+
 /* Write it over `name` in an open directory, if it reads back the same. */
 nvtxa_status nvtxa__draft_write(const nvtxa_manifest_draft *draft, int directory, const char *name,
                                 const char *shown_path, nvtxa_error **reterr);

@@ -1,8 +1,9 @@
 /*
  * One command: started without a shell, in a process group of its own, with nothing of ours but one
- * pipe for its output; watched in steps of at most 100 ms for its end, the caller's cancel flag,
- * the deadline and a full disk; and ended with all its group. It never blocks on a child that hangs
- * or on a grandchild that keeps the pipe open.
+ * pipe for its output (or, where it is the user's, with the standard streams); watched in steps of
+ * at most 100 ms for its end, the caller's cancel flag, the deadline and a full disk; and ended
+ * with all its group. It never blocks on a child that hangs or on a grandchild that keeps the pipe
+ * open.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,6 +23,7 @@ static const int64_t grace_ns = 2000000000; /* from SIGTERM to SIGKILL */
 static const int64_t drain_ns = 1000000000; /* for output that comes after the end */
 static const int64_t reap_ns = 5000000000;  /* for a killed child to be gone */
 enum { STEP_MS = 50 };
+enum { ABOVE_DIGITS = 10 }; /* the first number that no foreground command is given */
 
 /* Less than this is a full disk: a write may have failed, and nsys does not tell. */
 enum { LEAST_ROOM = 1 << 16 };
@@ -73,6 +75,16 @@ static int set_actions(posix_spawn_file_actions_t *actions, int directory, int o
   return errnum != 0 ? errnum : posix_spawn_file_actions_addclosefrom_np(actions, 3);
 }
 
+/* `output` is above those numbers. */
+static int set_foreground_actions(posix_spawn_file_actions_t *actions,
+                                  const nvtxa__foreground *foreground, int output) {
+  int errnum = posix_spawn_file_actions_adddup2(actions, 1, foreground->output_fd);
+  errnum =
+      errnum != 0 ? errnum : posix_spawn_file_actions_adddup2(actions, 2, foreground->error_fd);
+  errnum = errnum != 0 ? errnum : posix_spawn_file_actions_adddup2(actions, output, 1);
+  return errnum != 0 ? errnum : posix_spawn_file_actions_adddup2(actions, output, 2);
+}
+
 static int spawn(const nvtxa__child *child, const char *const *argv, int output, pid_t *ret_pid) {
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_t actions;
@@ -83,7 +95,10 @@ static int spawn(const nvtxa__child *child, const char *const *argv, int output,
   errnum = posix_spawn_file_actions_init(&actions);
   if (errnum == 0) {
     errnum = set_attributes(&attributes);
-    errnum = errnum != 0 ? errnum : set_actions(&actions, child->directory, output);
+    errnum = errnum != 0 ? errnum
+             : child->foreground != NULL
+                 ? set_foreground_actions(&actions, child->foreground, output)
+                 : set_actions(&actions, child->directory, output);
     errnum = errnum != 0 ? errnum
                          : posix_spawn(ret_pid, child->program, &actions, &attributes,
                                        (char *const *)argv, child->environment);
@@ -106,8 +121,7 @@ static nvtxa_status start_failed(const nvtxa__child *child, int errnum, nvtxa_er
   return nvtxa__fail(
       reterr, NVTXA_ERROR_NSYS_NOT_FOUND,
       &(nvtxa__where){.errnum = errnum,
-                      .hint = "Install Nsight Systems, or say where it is (--nsys PATH). With "
-                              "--no-export, reports in stats/ or trace.sqlite will do."},
+                      .hint = "Install Nsight Systems, or say where it is (--nsys PATH)."},
       "cannot start '%s'", quoted);
 }
 
@@ -120,7 +134,10 @@ static nvtxa_status start(const nvtxa__child *child, const char *const *argv,
   }
   /* Our end alone (pipe2 would set both): nsys would lose output on one that does not block. */
   int errnum = fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0 ? errno : 0;
-  errnum = errnum != 0 ? errnum : spawn(child, argv, ends[1], &running->pid);
+  int output = fcntl(ends[1], F_DUPFD_CLOEXEC, ABOVE_DIGITS);
+  errnum = errnum == 0 && output < 0 ? errno : errnum;
+  errnum = errnum != 0 ? errnum : spawn(child, argv, output, &running->pid);
+  nvtxa__close(&output);
   nvtxa__close(&ends[1]);
   if (errnum != 0) {
     nvtxa__close(&ends[0]);
@@ -212,21 +229,35 @@ static nvtxa_status timed_out(const nvtxa__child *child, const char *activity,
       activity);
 }
 
+/* Whether the caller wants it ended now. One that belongs to the user is interrupted first. */
+static bool is_cancelled(const nvtxa__child *child, const struct running *running) {
+  nvtxa__foreground *foreground = child->foreground;
+  const int wanted = nvtxa__cancel_level(child->hooks);
+  if (foreground != NULL && wanted > 0 && !foreground->interrupted) {
+    foreground->interrupted = true;
+    nvtxa__log(child->hooks, NVTXA_LOG_NOTICE,
+               "interrupted: waiting for nsys to write what it captured");
+    kill(running->pid, SIGINT); /* not collected yet, so the number is its own */
+  }
+  return wanted >= (foreground == NULL ? 1 : NVTXA__GIVE_UP);
+}
+
 /* Listen until the command has ended and its output too, or until it has to be stopped. */
 static nvtxa_status watch(const nvtxa__child *child, struct running *running, const char *activity,
                           nvtxa__output *output, nvtxa__result *result, nvtxa_error **reterr) {
   nvtxa__activity progress;
+  bool silent = child->foreground != NULL; /* the terminal is the command's */
   int pause_ms = 1;
   /* A disk that is full from the beginning need not be: some network file systems say so always. */
   bool tells = !disk_is_full(child->directory);
-  nvtxa__activity_start(&progress, child->hooks, activity);
+  nvtxa__activity_start(&progress, silent ? NULL : child->hooks, activity);
   for (;;) {
     look(running);
     if (running->ended && (running->pipe < 0 || nvtxa__now_ns() - running->ended_ns > drain_ns)) {
       finish(running);
       return NVTXA_OK;
     }
-    bool cancelled = nvtxa__cancelled(child->hooks);
+    bool cancelled = is_cancelled(child, running);
     if (cancelled || nvtxa__now_ns() >= child->deadline_ns) {
       stop(running);
       return cancelled ? nvtxa__cancel_error(reterr) : timed_out(child, activity, reterr);
@@ -241,6 +272,9 @@ static nvtxa_status log_command(const nvtxa__child *child, const char *const *ar
                                 nvtxa_error **reterr) {
   nvtxa__buffer command = {0};
   int result = nvtxa__program_quote(&command, argv);
+  for (size_t i = 0; result == 0 && i < command.length; i++) {
+    command.data[i] = command.data[i] == '\n' ? ' ' : command.data[i]; /* a log has lines */
+  }
   if (result == 0) {
     nvtxa__log(child->hooks, NVTXA_LOG_INFO, "running %s", command.data);
   }

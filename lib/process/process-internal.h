@@ -16,7 +16,8 @@ nvtxa_status nvtxa__program_find(const char *name, char *const *environment, cha
  * caller's to free, its strings are borrowed; NULL when out of memory. */
 char **nvtxa__program_environment(char *const *environment);
 
-/* Append the command as one would type it into a shell, on one line. 0 or -1. */
+/* Append the command as one would type it: a POSIX shell makes the same arguments of it, and it
+ * does no harm on a terminal. 0 or -1. */
 int nvtxa__program_quote(nvtxa__buffer *buffer, const char *const *argv);
 
 /* ---- what a command prints (output.c) ---- */
@@ -62,14 +63,27 @@ const char *nvtxa__excerpt(char *buffer, size_t size, const char *data, size_t l
 
 /* ---- one command (child.c) ---- */
 
+/* A command that belongs to the user: it has our standard input, and finds our standard output and
+ * error under these numbers. To cancel it is to interrupt it, once, and to wait for what it makes
+ * of that; a cancel flag of NVTXA__GIVE_UP or more stops it. */
+typedef struct nvtxa__foreground {
+  int output_fd;
+  int error_fd;
+  bool interrupted; /* it was */
+} nvtxa__foreground;
+
+enum { NVTXA__GIVE_UP = 3 };
+
 /* What the commands of one export have in common. */
 typedef struct nvtxa__child {
   const nvtxa_hooks *hooks;
   const char *program; /* absolute */
   char *const *environment;
-  int directory;       /* where it runs */
-  int64_t timeout_ns;  /* for the message */
-  int64_t deadline_ns; /* of the monotonic clock; INT64_MAX for never */
+  int directory;                 /* where it runs, and whose disk is watched */
+  nvtxa__foreground *foreground; /* NULL: nothing of ours but a pipe for its output; else it runs
+                                    where we do */
+  int64_t timeout_ns;            /* for the message */
+  int64_t deadline_ns;           /* of the monotonic clock; INT64_MAX for never */
 } nvtxa__child;
 
 typedef enum nvtxa__ending {

@@ -84,8 +84,7 @@ nvtxa_status nvtxa__program_find(const char *name, char *const *environment, cha
     char quoted[NVTXA__QUOTED];
     return nvtxa__fail(
         reterr, NVTXA_ERROR_NSYS_NOT_FOUND,
-        &(nvtxa__where){.hint = "Install Nsight Systems, or say where it is (--nsys PATH). With "
-                                "--no-export, reports in stats/ or trace.sqlite will do."},
+        &(nvtxa__where){.hint = "Install Nsight Systems, or say where it is (--nsys PATH)."},
         "there is no program '%s' on the PATH", nvtxa__quote(quoted, name, strlen(name)));
   }
   *ret_path = path;
@@ -127,29 +126,49 @@ static bool is_plain(char byte) {
          (byte >= '0' && byte <= '9') || (byte != '\0' && strchr("_-./=:,+%@", byte) != NULL);
 }
 
-/* Plain where that is safe, else '...', else $'...' where bytes must be escaped to stay on one line
- * and be harmless on a terminal. */
+/* The bytes of a character, or one byte that belongs to none. *ret_safe: it is text, and nothing
+ * that a terminal would act on but line breaks and tabs. */
+static size_t character_length(const char *at, bool *ret_safe) {
+  unsigned char byte = (unsigned char)*at;
+  size_t length = 1;
+  size_t most = strnlen(at, 4);
+  while (length < most && nvtxa__utf8_valid(at, length) != length) {
+    length++;
+  }
+  bool valid = nvtxa__utf8_valid(at, length) == length;
+  bool c1_control = byte == 0xC2 && (unsigned char)at[1] < 0xA0;
+  bool control = byte == 0x7F || (byte < 0x20 && byte != '\n' && byte != '\t');
+  *ret_safe = valid && !c1_control && !control;
+  return valid ? length : 1;
+}
+
+/* Between single quotes: an apostrophe, and bytes that are spelled, stand outside of them. */
+static int add_quoted(nvtxa__buffer *buffer, const char *at, size_t length, bool safe) {
+  if (safe) {
+    return *at == '\'' ? nvtxa__buffer_add(buffer, "'\\''", 4)
+                       : nvtxa__buffer_add(buffer, at, length);
+  }
+  int result = nvtxa__buffer_printf(buffer, "'\"$(printf '");
+  for (size_t i = 0; i < length && result == 0; i++) {
+    result = nvtxa__buffer_printf(buffer, "\\%03o", (unsigned)(unsigned char)at[i]);
+  }
+  return result == 0 ? nvtxa__buffer_printf(buffer, "')\"'") : -1;
+}
+
 static int quote_argument(nvtxa__buffer *buffer, const char *argument) {
-  bool plain = *argument != '\0';
-  bool escaped = nvtxa__utf8_valid(argument, strlen(argument)) != strlen(argument);
-  for (const char *byte = argument; *byte != '\0'; byte++) {
-    plain = plain && is_plain(*byte);
-    bool c1_control = (unsigned char)byte[0] == 0xC2 && (unsigned char)byte[1] < 0xA0;
-    escaped =
-        escaped || c1_control || (unsigned char)*byte < 0x20 || *byte == 0x7F || *byte == '\'';
+  const char *byte = argument;
+  while (is_plain(*byte)) {
+    byte++;
   }
-  if (plain || !escaped) {
-    return nvtxa__buffer_printf(buffer, plain ? "%s" : "'%s'", argument);
+  if (*byte == '\0' && byte > argument) {
+    return nvtxa__buffer_add(buffer, argument, (size_t)(byte - argument));
   }
-  int result = nvtxa__buffer_add(buffer, "$'", 2);
-  for (const char *byte = argument; *byte != '\0' && result == 0; byte++) {
-    if (*byte == '\'' || *byte == '\\') {
-      result = nvtxa__buffer_printf(buffer, "\\%c", *byte);
-    } else if ((unsigned char)*byte < 0x20 || (unsigned char)*byte >= 0x7F) {
-      result = nvtxa__buffer_printf(buffer, "\\x%02x", (unsigned)(unsigned char)*byte);
-    } else {
-      result = nvtxa__buffer_add(buffer, byte, 1);
-    }
+  int result = nvtxa__buffer_add(buffer, "'", 1);
+  for (byte = argument; *byte != '\0' && result == 0;) {
+    bool safe;
+    size_t length = character_length(byte, &safe);
+    result = add_quoted(buffer, byte, length, safe);
+    byte += length;
   }
   return result == 0 ? nvtxa__buffer_add(buffer, "'", 1) : -1;
 }

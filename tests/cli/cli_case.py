@@ -25,10 +25,11 @@ OLD_SCHEMA = SOURCE / "docs" / "schema" / "analysis-1.schema.json"
 
 # Answers as nsys does, from the files of the directory `replay`. STANDIN_HANG names a call of it that
 # writes its process id to the file that STANDIN_TELL names, and never ends; not even when asked to,
-# with STANDIN_STUBBORN.
+# with STANDIN_STUBBORN. `profile` runs the command, leaves the files that STANDIN_LEAVES names beside
+# its --output, and writes its arguments, NUL after each, to the file that STANDIN_ARGUMENTS names.
 STANDIN = """\
 #!{python}
-import os, pathlib, signal, sys, time
+import os, pathlib, signal, subprocess, sys, time
 replay = pathlib.Path({replay!r})
 arguments = sys.argv[1:]
 def value(*names):
@@ -44,6 +45,29 @@ if arguments[0] == os.environ.get("STANDIN_HANG"):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         tell.with_suffix(".stubborn").touch()
     time.sleep(600)
+elif arguments[0] == "profile":
+    first = 1
+    while arguments[first].startswith("-"):
+        first += 2 if arguments[first] in ("-e", "-p", "-c") else 1
+    if "STANDIN_ARGUMENTS" in os.environ:
+        pathlib.Path(os.environ["STANDIN_ARGUMENTS"]).write_bytes(
+            b"".join(os.fsencode(a) + b"\\0" for a in sys.argv))
+    output = pathlib.Path(value("-o", "--output").replace("%%", "%"))
+    child = subprocess.Popen(arguments[first:], close_fds=False, start_new_session=True)
+    def interrupt(number, frame):
+        with open(replay / "interrupts", "a") as file:
+            file.write("x")
+        os.killpg(child.pid, signal.SIGTERM)
+    signal.signal(signal.SIGINT, interrupt)
+    status = child.wait()
+    interrupted = (replay / "interrupts").exists()
+    leaves = os.environ.get("STANDIN_LEAVES", "trace.nsys-rep").split()
+    if leaves:
+        print("Capture range started in the application.")
+    for name in leaves:
+        (output.parent / name).write_text(os.environ.get("STANDIN_TRACE", "a trace"))
+    print(os.environ.get("STANDIN_SAYS", "Generated:\\n    somewhere"), flush=True)
+    sys.exit(130 if interrupted else status if status >= 0 else 128 - status)
 elif arguments[0] == "--version":
     print((replay / "version.txt").read_text())
 elif "--help-reports" in arguments:

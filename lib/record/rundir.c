@@ -1,0 +1,239 @@
+/*
+ * The run directory: made with the directories above it, locked against a second recording, and
+ * cleared of an earlier run, which is set aside in it until the new one is complete. If we are
+ * killed it stays there.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "record-internal.h"
+
+static const char earlier_name[] = ".nvtxa-earlier";
+
+static nvtxa_status failed(const char *path, const char *doing, nvtxa_error **reterr) {
+  return nvtxa__fail(reterr, NVTXA_ERROR_IO,
+                     &(nvtxa__where){.file = path,
+                                     .errnum = errno,
+                                     .hint = "Name a place that can be written, with room left."},
+                     "cannot %s", doing);
+}
+
+/* ---- making it ---- */
+
+/* The end of the path's first `depth` names, or of its last one. */
+static size_t prefix_length(const char *path, size_t depth) {
+  size_t length = strspn(path, "/");
+  while (depth > 0 && path[length] != '\0') {
+    length += strcspn(path + length, "/");
+    depth--;
+    length += depth > 0 ? strspn(path + length, "/") : 0;
+  }
+  return length;
+}
+
+static size_t count_names(const char *path) {
+  size_t count = 0;
+  for (path += strspn(path, "/"); *path != '\0'; path += strspn(path, "/")) {
+    path += strcspn(path, "/");
+    count++;
+  }
+  return count;
+}
+
+/* The path of its first `depth` names (malloc). */
+static char *prefix(const char *path, size_t depth) {
+  return strndup(path, prefix_length(path, depth));
+}
+
+static nvtxa_status make_directories(nvtxa__rundir *rundir, nvtxa_error **reterr) {
+  size_t names = count_names(rundir->path);
+  for (size_t depth = 1; depth <= names; depth++) {
+    char *path = prefix(rundir->path, depth);
+    if (path == NULL) {
+      return nvtxa__out_of_memory(reterr);
+    }
+    int result = mkdir(path, 0777);
+    nvtxa_status status =
+        result == 0 || errno == EEXIST ? NVTXA_OK : failed(path, "make this directory", reterr);
+    rundir->made += result == 0;
+    free(path);
+    if (status != NVTXA_OK) {
+      return status;
+    }
+  }
+  return NVTXA_OK;
+}
+
+static void remove_directories(const nvtxa__rundir *rundir) {
+  size_t names = count_names(rundir->path);
+  for (size_t i = 0; i < rundir->made; i++) {
+    char *path = prefix(rundir->path, names - i);
+    bool gone = path != NULL && rmdir(path) == 0;
+    free(path);
+    if (!gone) {
+      return; /* it holds something */
+    }
+  }
+}
+
+/* ---- an earlier run ---- */
+
+static bool ends_with(const char *name, const char *ending) {
+  size_t length = strlen(name);
+  size_t ending_length = strlen(ending);
+  return length > ending_length && strcmp(name + length - ending_length, ending) == 0;
+}
+
+/* trace.nsys-rep, trace.1.nsys-rep, trace.qdstrm, trace.sqlite, and what is made of them. */
+static bool is_of_a_run(const char *name) {
+  static const char *const names[] = {NVTXA__MANIFEST_FILE, NVTXA__EXTRA_FILE, NVTXA__SQLITE_FILE,
+                                      NVTXA__STATS_DIR, "analysis.json"};
+  bool is_trace = strncmp(name, "trace.", 6) == 0 &&
+                  (ends_with(name, ".nsys-rep") || ends_with(name, ".qdstrm"));
+  for (size_t i = 0; i < NVTXA__COUNT(names) && !is_trace; i++) {
+    is_trace = strcmp(name, names[i]) == 0;
+  }
+  return is_trace;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b) {
+  return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int only_of_a_run(const struct dirent *entry) {
+  return is_of_a_run(entry->d_name);
+}
+
+/* Goes through what belongs to a run, by name. `take` returns 0, or -1 to stop. */
+static int for_each_file(int fd, int (*take)(void *user, const char *name), void *user) {
+  struct dirent **entries;
+  int count = scandirat(fd, ".", &entries, only_of_a_run, by_name);
+  int result = count < 0 ? -1 : 0;
+  for (int i = 0; i < count; i++) {
+    result = result == 0 ? take(user, entries[i]->d_name) : result;
+    free(entries[i]);
+  }
+  if (count >= 0) {
+    free(entries);
+  }
+  return result;
+}
+
+static int list_one(void *user, const char *name) {
+  nvtxa__buffer *list = user;
+  char quoted[NVTXA__QUOTED];
+  return nvtxa__buffer_printf(list, "%s%s", list->length == 0 ? "" : ", ",
+                              nvtxa__quote(quoted, name, strlen(name)));
+}
+
+struct move {
+  int from;
+  int to;
+};
+
+/* What is in the place stays. */
+static int move_one(void *user, const char *name) {
+  const struct move *move = user;
+  struct stat info;
+  bool taken = fstatat(move->to, name, &info, AT_SYMLINK_NOFOLLOW) == 0;
+  return taken || renameat(move->from, name, move->to, name) == 0 ? 0 : -1;
+}
+
+static int move_all(int from, int to) {
+  struct move move = {from, to};
+  return for_each_file(from, move_one, &move);
+}
+
+static nvtxa_status set_aside(nvtxa__rundir *rundir, nvtxa_error **reterr) {
+  if (mkdirat(rundir->fd, earlier_name, 0700) != 0) {
+    return errno == EEXIST
+               ? nvtxa__fail(reterr, NVTXA_ERROR_RUN_EXISTS,
+                             &(nvtxa__where){.file = rundir->path,
+                                             .hint = "Move what is in .nvtxa-earlier to where it "
+                                                     "is wanted, or remove it."},
+                             "a recording was killed here: the run before it is in .nvtxa-earlier")
+               : failed(rundir->path, "set the earlier run aside", reterr);
+  }
+  rundir->has_earlier = true;
+  int earlier = openat(rundir->fd, earlier_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  int result = earlier < 0 ? -1 : move_all(rundir->fd, earlier);
+  nvtxa_status status =
+      result == 0 ? NVTXA_OK : failed(rundir->path, "set the earlier run aside", reterr);
+  nvtxa__close(&earlier);
+  return status;
+}
+
+static nvtxa_status look_for_earlier(nvtxa__rundir *rundir, bool force, nvtxa_error **reterr) {
+  nvtxa__buffer list = {0};
+  struct stat info;
+  nvtxa_status status = NVTXA_OK;
+  if (for_each_file(rundir->fd, list_one, &list) != 0) {
+    status = failed(rundir->path, "see what is in the run directory", reterr);
+  } else if (fstatat(rundir->fd, earlier_name, &info, AT_SYMLINK_NOFOLLOW) == 0 ||
+             (list.length > 0 && force)) {
+    status = set_aside(rundir, reterr);
+  } else if (list.length > 0) {
+    status = nvtxa__fail(reterr, NVTXA_ERROR_RUN_EXISTS,
+                         &(nvtxa__where){.file = rundir->path,
+                                         .hint = "Record into another directory, or replace this "
+                                                 "run (--force)."},
+                         "a run is recorded here already: there is %s", list.data);
+  }
+  nvtxa__buffer_free(&list);
+  return status;
+}
+
+/* ---- the whole ---- */
+
+nvtxa_status nvtxa__rundir_open(nvtxa__rundir *rundir, const char *path, bool force,
+                                nvtxa_error **reterr) {
+  *rundir = (nvtxa__rundir){.path = path, .fd = -1};
+  nvtxa_status status = make_directories(rundir, reterr);
+  if (status != NVTXA_OK) {
+    return status;
+  }
+  rundir->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (rundir->fd < 0) {
+    return failed(path, "open the run directory", reterr);
+  }
+  /* Some file systems have no locks: then there is none. */
+  if (flock(rundir->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    return nvtxa__fail(reterr, NVTXA_ERROR_RUN_EXISTS,
+                       &(nvtxa__where){.file = path, .hint = "Record into another directory."},
+                       "another recording is under way here");
+  }
+  return look_for_earlier(rundir, force, reterr);
+}
+
+void nvtxa__rundir_forget_earlier(nvtxa__rundir *rundir) {
+  if (rundir->has_earlier) {
+    nvtxa__tree_remove(rundir->fd, earlier_name);
+    rundir->has_earlier = false;
+  }
+}
+
+static void put_back(nvtxa__rundir *rundir, const nvtxa_hooks *hooks) {
+  int earlier = openat(rundir->fd, earlier_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (earlier >= 0) {
+    move_all(earlier, rundir->fd);
+  }
+  nvtxa__close(&earlier);
+  if (unlinkat(rundir->fd, earlier_name, AT_REMOVEDIR) != 0) {
+    nvtxa__log_file(hooks, "the earlier run is in", rundir->path, earlier_name);
+  }
+}
+
+void nvtxa__rundir_close(nvtxa__rundir *rundir, const nvtxa_hooks *hooks) {
+  if (rundir->has_earlier) {
+    put_back(rundir, hooks);
+  }
+  nvtxa__close(&rundir->fd);
+  remove_directories(rundir);
+}
