@@ -21,6 +21,7 @@ typedef struct cli_command {
 } cli_command;
 
 int cmd_analyze(int argc, char **argv);
+int cmd_ranges(int argc, char **argv);
 int cmd_stats(int argc, char **argv);
 
 #endif

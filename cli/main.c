@@ -21,6 +21,7 @@ static int cmd_help(int argc, char **argv);
 
 static const cli_command commands[] = {
     {"analyze", "turn a run directory into analysis.json", cmd_analyze},
+    {"ranges", "list the ranges that could be the capture range", cmd_ranges},
     {"stats", "write the reports of nsys stats, computed here", cmd_stats},
     {"help", "explain nvtxa, or one command", cmd_help},
 };
