@@ -145,7 +145,7 @@ class Table(RangesCase):
     def test_open(self):
         """No time is counted for what never ended, nor for what ended before it began."""
         self.export(*iterations(1, range(2)), push_pop(0, None, "profile-target"),
-                    push_pop(0, 50, "half", thread=2), push_pop(60, None, "half", thread=2),
+                    push_pop(0, 20, "half", thread=2), push_pop(30, None, "half", thread=2),
                     push_pop(50, 40, "backward", thread=3))
         self.golden("ranges-open", "ranges", "trace.sqlite")
 
