@@ -2,7 +2,6 @@
  * The options of `nvtxa analyze`: reading them, refusing what makes no sense, and --help.
  */
 #include <getopt.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze_options.h"
@@ -92,19 +91,6 @@ static int parse_engine(analyze_options *options, const char *text) {
   return cli_bad_usage(command, "--engine '%s' is not auto, nsys or native", text);
 }
 
-static int parse_kernels(analyze_options *options, const char *text) {
-  enum { MOST_DIGITS = 9 };
-  size_t length = strspn(text, "0123456789");
-  bool number = length > 0 && length <= MOST_DIGITS && text[length] == '\0';
-  options->kernel_limit = strcmp(text, "all") == 0 ? SIZE_MAX
-                          : number                 ? strtoul(text, NULL, 10)
-                                                   : 0;
-  return options->kernel_limit > 0
-             ? -1
-             : cli_bad_usage(
-                   command, "--kernels '%s' is neither a number from 1 to 999999999 nor all", text);
-}
-
 static int take_option(void *user, int option) {
   analyze_options *options = user;
   switch (option) {
@@ -122,7 +108,7 @@ static int take_option(void *user, int option) {
       options->no_gpu_work = true;
       return -1;
     case OPTION_KERNELS:
-      return parse_kernels(options, optarg);
+      return cli_count_option(&options->common, &options->kernel_limit, "--kernels");
     case OPTION_STRICT:
       options->strict = true;
       return -1;

@@ -12,6 +12,7 @@
 
 #include "analyze.h"
 #include "cli.h"
+#include "failure.h"
 #include "keeper.h"
 #include "output.h"
 #include "signals.h"
@@ -198,18 +199,10 @@ static int run(const analyze_options *options, const cli_output *output) {
   cli_terminal_watch(&work.hooks, options->common.verbosity, options->common.progress);
   nvtxa_status status = analyse(&work, &error);
   cli_terminal_clear();
-  if (cli_interrupted) {
-    cli_complain(NULL, NULL, "interrupted");
-    result = CLI_INTERRUPTED;
-  } else if (status == NVTXA_OK) {
+  if (status == NVTXA_OK && !cli_interrupted) {
     result = deliver(&work, output);
   } else {
-    if (error != NULL) {
-      cli_print_error(error, advice(&work, status, error));
-    } else {
-      cli_complain(NULL, NULL, "out of memory");
-    }
-    result = CLI_FAILED;
+    result = cli_failed(error, error == NULL ? NULL : advice(&work, status, error));
   }
   nvtxa_error_free(error);
   release(&work);

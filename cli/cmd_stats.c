@@ -12,8 +12,10 @@
 #include <nvtxa/nvtxa.h>
 
 #include "cli.h"
+#include "failure.h"
 #include "output.h"
 #include "signals.h"
+#include "source.h"
 #include "stats_options.h"
 #include "terminal.h"
 #include "text.h"
@@ -33,16 +35,6 @@ struct work {
 /* The table that a report is written of. */
 static nvtxa_ranges *table_of(const struct work *work, size_t i) {
   return work->options->reports[i].report == NVTXA_REPORT_PUSHPOP_TRACE ? work->host : work->gpu;
-}
-
-static bool ends_with(const char *text, const char *end) {
-  size_t length = strlen(text);
-  size_t end_length = strlen(end);
-  return length > end_length && strcmp(text + length - end_length, end) == 0;
-}
-
-static bool is_trace(const char *file) {
-  return ends_with(file, ".nsys-rep") || ends_with(file, ".qdrep");
 }
 
 /* ---- where the reports go ---- */
@@ -98,17 +90,6 @@ static bool choose_paths(struct work *work) {
 
 /* ---- reading ---- */
 
-static nvtxa_status get_export(struct work *work, nvtxa_error **error) {
-  nvtxa_export_options options = NVTXA_EXPORT_OPTIONS_INIT;
-  const char *temporary = getenv("TMPDIR");
-  options.nsys = work->options->common.nsys;
-  options.environment = environ;
-  options.timeout_ns = work->options->common.timeout_ns;
-  options.hooks = &work->hooks;
-  options.temporary_directory = temporary != NULL && temporary[0] != '\0' ? temporary : NULL;
-  return nvtxa_export_trace(work->options->file, &options, &work->exported, error);
-}
-
 /* What must be read along for a report. */
 static nvtxa_gpu_detail detail_for(nvtxa_report report) {
   switch (report) {
@@ -124,7 +105,7 @@ static nvtxa_gpu_detail detail_for(nvtxa_report report) {
 
 static nvtxa_status read_tables(struct work *work, nvtxa_error **error) {
   nvtxa_ranges_options options = NVTXA_RANGES_OPTIONS_INIT;
-  const char *path = work->options->file;
+  const char *path;
   bool want_host = false;
   bool want_gpu = false;
   options.hooks = &work->hooks;
@@ -135,15 +116,13 @@ static nvtxa_status read_tables(struct work *work, nvtxa_error **error) {
     want_host = want_host || report == NVTXA_REPORT_PUSHPOP_TRACE;
     want_gpu = want_gpu || report != NVTXA_REPORT_PUSHPOP_TRACE;
   }
-  if (is_trace(path)) {
-    nvtxa_status status = get_export(work, error);
-    if (status != NVTXA_OK) {
-      return status;
-    }
-    path = nvtxa_export_sqlite_path(work->exported);
+  nvtxa_status status = cli_source_open(work->options->file, &work->options->common, &work->hooks,
+                                        &work->exported, &path, error);
+  if (status != NVTXA_OK) {
+    return status;
   }
-  nvtxa_status status = nvtxa_ranges_read_sqlite(path, &options, want_host ? &work->host : NULL,
-                                                 want_gpu ? &work->gpu : NULL, error);
+  status = nvtxa_ranges_read_sqlite(path, &options, want_host ? &work->host : NULL,
+                                    want_gpu ? &work->gpu : NULL, error);
   work->read = status == NVTXA_OK;
   return status;
 }
@@ -291,18 +270,11 @@ static nvtxa_status write_all(const struct work *work, nvtxa_error **error) {
 }
 
 static int failed(const struct work *work, nvtxa_status status, const nvtxa_error *error) {
-  if (cli_interrupted) {
-    cli_complain(NULL, NULL, "interrupted");
-    return CLI_INTERRUPTED;
-  }
-  if (status == NVTXA_ERROR_IO && work->read && work->paths[0] == NULL) {
+  if (!cli_interrupted && status == NVTXA_ERROR_IO && work->read && work->paths[0] == NULL) {
     cli_stdout_failed(nvtxa_error_errno(error));
-  } else if (error == NULL) {
-    cli_complain(NULL, NULL, "out of memory");
-  } else {
-    cli_print_error(error, NULL);
+    return CLI_FAILED;
   }
-  return CLI_FAILED;
+  return cli_failed(error, NULL);
 }
 
 static int run(struct work *work) {

@@ -1,6 +1,7 @@
 /* Options in common: values read, what makes no sense refused. */
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <nvtxa/nvtxa.h>
@@ -75,6 +76,17 @@ static int parse_progress(cli_common_options *common, const char *text) {
 int cli_text_option(const cli_common_options *common, const char **ret, const char *option) {
   *ret = optarg;
   return optarg[0] != '\0' ? -1 : cli_bad_usage(common->command, "%s '' names nothing", option);
+}
+
+int cli_count_option(const cli_common_options *common, size_t *ret, const char *option) {
+  enum { MOST_DIGITS = 9 };
+  size_t length = strspn(optarg, "0123456789");
+  bool number = length > 0 && length <= MOST_DIGITS && optarg[length] == '\0';
+  *ret = strcmp(optarg, "all") == 0 ? SIZE_MAX : number ? strtoul(optarg, NULL, 10) : 0;
+  return *ret > 0 ? -1
+                  : cli_bad_usage(common->command,
+                                  "%s '%s' is neither a number from 1 to 999999999 nor all", option,
+                                  optarg);
 }
 
 static int take_common(cli_common_options *common, const cli_command_line *line, int option,

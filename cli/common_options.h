@@ -5,6 +5,7 @@
 #define NVTXA_CLI_COMMON_OPTIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "terminal.h"
@@ -61,5 +62,8 @@ int cli_read_command_line(cli_common_options *common, const cli_command_line *li
 
 /* A value that must not be empty: -1, or the exit status. */
 int cli_text_option(const cli_common_options *common, const char **ret, const char *option);
+
+/* A value that is a number from 1 on, or `all`, which gives SIZE_MAX: -1, or the exit status. */
+int cli_count_option(const cli_common_options *common, size_t *ret, const char *option);
 
 #endif

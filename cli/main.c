@@ -23,6 +23,7 @@ static const cli_command commands[] = {
     {"record", "run a command under nsys and make a run directory of it", cmd_record},
     {"init", "make a run directory for a trace that exists already", cmd_init},
     {"analyze", "turn a run directory into analysis.json", cmd_analyze},
+    {"ranges", "list the ranges that could be the capture range", cmd_ranges},
     {"stats", "write the reports of nsys stats, computed here", cmd_stats},
     {"help", "explain nvtxa, or one command", cmd_help},
 };

@@ -110,6 +110,17 @@ void cli_put_string(FILE *stream, const char *string) {
   cli_put_text(stream, string, strlen(string));
 }
 
+bool cli_text_is_safe(const char *data, size_t length) {
+  for (size_t i = 0; i < length;) {
+    struct character character = next_character(data + i, length - i);
+    if (character_columns(character) < 0) {
+      return false;
+    }
+    i += character.length;
+  }
+  return true;
+}
+
 void cli_put_json(FILE *stream, const char *data, size_t length) {
   for (size_t i = 0; i < length;) {
     struct character character = next_character(data + i, length - i);

@@ -20,6 +20,9 @@ bool cli_text_is_utf8(void);
 void cli_put_text(FILE *stream, const char *data, size_t length);
 void cli_put_string(FILE *stream, const char *string);
 
+/* Whether cli_put_text() prints it as it is: what is shown can be copied. */
+bool cli_text_is_safe(const char *data, size_t length);
+
 /* Print a JSON text with what a terminal would act on written as JSON escapes: the same document.
  */
 void cli_put_json(FILE *stream, const char *data, size_t length);

@@ -83,6 +83,17 @@ else:
     pathlib.Path(output).write_bytes((replay / (report + ".csv")).read_bytes())
 """
 
+# Answers like nsys, and exports any trace to the SQLite export that lies beside it as NAME.made.
+EXPORTER = """#!/bin/sh
+case $1 in
+  --version) echo 'NVIDIA Nsight Systems version 2023.4.4.54' ;;
+  export)
+    for last; do :; done
+    cp "$last.made" export.sqlite ;;
+  *) echo "unexpected: $*" >&2; exit 9 ;;
+esac
+"""
+
 MANIFEST = """\
 profile_name: smoke-tensor
 run_id: gpu-smoke
@@ -128,6 +139,11 @@ class CliCase(Case):
         standin = self.write(self.bin / "nsys", STANDIN.format(python=sys.executable,
                                                                replay=str(self.replay)))
         standin.chmod(0o755)
+
+    def standin_exports(self):
+        """Have the stand-in export traces, and nothing else."""
+        (self.bin / "nsys").unlink()
+        self.write(self.bin / "nsys", EXPORTER).chmod(0o755)
 
     def environment(self, **more):
         """An environment of known content; None removes a variable."""

@@ -14,17 +14,6 @@ from support import SOURCE, main, run  # noqa: E402
 HOST, GPU = "nvtx_pushpop_trace", "nvtx_gpu_proj_trace"
 KERNELS, TRACE, SUMS = "cuda_gpu_kern_sum", "cuda_gpu_trace", "nvtx_kern_sum"
 
-# Answers like nsys, and exports any trace to the SQLite export that lies beside it as NAME.made.
-EXPORTER = """#!/bin/sh
-case $1 in
-  --version) echo 'NVIDIA Nsight Systems version 2023.4.4.54' ;;
-  export)
-    for last; do :; done
-    cp "$last.made" export.sqlite ;;
-  *) echo "unexpected: $*" >&2; exit 9 ;;
-esac
-"""
-
 
 class StatsCase(CliCase):
     def setUp(self):
@@ -220,8 +209,7 @@ class Traces(StatsCase):
 
     def setUp(self):
         super().setUp()
-        (self.bin / "nsys").unlink()
-        self.write(self.bin / "nsys", EXPORTER).chmod(0o755)
+        self.standin_exports()
         self.trace = self.write(self.top / "t" / "trace.nsys-rep", b"a trace")
         shutil.copyfile(self.sqlite, self.top / "t" / "trace.nsys-rep.made")
         self.temporary = self.top / "tmp"

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""`nvtxa analyze` on a real nsys: right numbers, and one clear error for what goes wrong.
+"""`nvtxa analyze` on a real nsys: right numbers, and one clear error for what goes wrong. And
+`nvtxa ranges`.
 
 Told by the environment: NVTXA_NSYS, the nsys to use; NVTXA_ENGINE, who computes the ranges;
 NVTXA_WORKLOAD and NVTXA_BAD_BYTE, the programs to profile. No GPU is needed, so each capture is of
@@ -227,6 +228,22 @@ class Numbers(RealCase):
         for path in directory.rglob("*"):
             if path.is_file() and path.name != "trace.nsys-rep":
                 self.assertNotIn(SECRET.encode(), path.read_bytes(), path)
+
+
+@unittest.skipIf(ENGINE == "nsys", "it computes the ranges itself")
+class RootRanges(RealCase):
+    def test_capture_range_is_found(self):
+        """`nvtxa ranges` names it, beside the roots of the helper threads, and leaves nothing."""
+        trace = Captures.workload(4)
+        before = sorted(trace.parent.iterdir())
+        done = run([NVTXA, "ranges", "--nsys", NSYS, trace.name], cwd=trace.parent,
+                   env=dict(os.environ, TMPDIR=str(self.top)))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, r"(?m)^\* profile-target +1 +1 .* 4 +0\.\.3$")
+        self.assertRegex(done.stdout, r"(?m)^  load batch +8 +2 .* 0 +-$")
+        self.assertIn(f"nvtxa init RUN_DIR --trace {trace.name} --capture-range profile-target "
+                      "--iterations 4\n", done.stdout)
+        self.assertEqual((sorted(trace.parent.iterdir()), list(self.top.iterdir())), (before, []))
 
 
 @unittest.skipIf(ENGINE != "nsys", "they are not asked for")
