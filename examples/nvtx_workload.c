@@ -9,14 +9,17 @@
  *   1. one range around everything that is measured; the manifest's `capture_range` is its name;
  *   2. inside it, on the same thread, one range called "iteration N" for each measured iteration;
  *   3. inside those, ranges for the parts, nested as the work is.
- * A push and its pop stand in one function, so that no path leaves a range open. NVTX costs a few
- * nanoseconds where nothing listens, so the annotation can stay in.
+ * The macros of <nvtxa/harness.h> make the first two. It is a header only: this program does not
+ * need libnvtxanalysis. For the third, a push and its pop stand in one function, so that no path
+ * leaves a range open. NVTX costs a few nanoseconds where nothing listens, so the annotation can
+ * stay in.
  */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include <nvtx3/nvToolsExt.h>
+#include <nvtxa/harness.h>
 
 enum { PIXELS = 1 << 14, MAX_THREADS = 64 };
 
@@ -53,16 +56,6 @@ static void postprocess(struct image *image) {
   nvtxRangePop();
 }
 
-static void iterate(struct image *image, int index) {
-  char name[32];
-  snprintf(name, sizeof name, "iteration %d", index);
-  nvtxRangePushA(name);
-  preprocess(image);
-  part("infer", image, 10);
-  postprocess(image);
-  nvtxRangePop();
-}
-
 /* Work beside the measured thread: its ranges get the context "outside". */
 static void *load(void *user) {
   struct image *image = user;
@@ -95,14 +88,18 @@ int main(int argc, char **argv) {
     }
   }
 
-  nvtxRangePushA("profile-target");
-  for (int index = 0; index < iterations; index++) {
-    iterate(&images[0], index);
-    if (index == 0) {
-      part("checkpoint", &images[0], 2); /* between two iterations */
+  NVTXA_CAPTURE_RANGE("profile-target") {
+    for (int index = 0; index < iterations; index++) {
+      NVTXA_ITERATION(index) {
+        preprocess(&images[0]);
+        part("infer", &images[0], 10);
+        postprocess(&images[0]);
+      }
+      if (index == 0) {
+        part("checkpoint", &images[0], 2); /* between two iterations */
+      }
     }
   }
-  nvtxRangePop();
 
   for (int i = 0; i < thread_count; i++) {
     pthread_join(threads[i], NULL);

@@ -66,7 +66,7 @@ step the installed command
 cmp first.json command.json
 
 step installed files
-for file in include/nvtxa/nvtxa.h include/nvtxa/version.h \
+for file in include/nvtxa/nvtxa.h include/nvtxa/version.h include/nvtxa/harness.h \
   share/nvtxanalysis/schema/analysis-1.schema.json share/nvtxanalysis/schema/analysis-2.schema.json; do
   [ -e "$tmp/prefix/$file" ] || { echo "FAILED: $file was not installed"; exit 1; }
 done

@@ -56,12 +56,12 @@ with sqlite3.connect(sys.argv[1]) as database:
 """
 
 
-def profile(trace, *command):
+def profile(trace, *command, options=("-e", "NSYS_NVTX_PROFILER_REGISTER_ONLY=0")):
     """Capture a program's NVTX ranges, and nothing else of it."""
     environment = dict(os.environ, PLANTED_SECRET=SECRET)
-    done = run([NSYS, "profile", "--trace=nvtx", "--sample=none", "--cpuctxsw=none", "-e",
-                "NSYS_NVTX_PROFILER_REGISTER_ONLY=0", "--force-overwrite=true", "-o", trace,
-                *command], env=environment, cwd=trace.parent)
+    done = run([NSYS, "profile", "--trace=nvtx", "--sample=none", "--cpuctxsw=none", *options,
+                "--force-overwrite=true", "-o", trace, *command], env=environment,
+               cwd=trace.parent)
     if not trace.exists():
         raise AssertionError(f"nsys profile left no trace:\n{done.stdout}{done.stderr}")
 
@@ -83,6 +83,24 @@ def profile_ranges(trace, *command):
         if recount.has_ranges(export(trace, trace.with_suffix(".sqlite"))):
             return
     raise AssertionError("nsys captured no range in ten attempts")
+
+
+def profile_capture_range(trace, *command):
+    """Capture from the capture range's begin to its end. Without NSYS_NVTX_PROFILER_REGISTER_ONLY,
+    nsys only begins at a name that is a registered string; else it leaves no trace. Tried again
+    like profile_ranges()."""
+    missing = None
+    for _ in range(5):
+        try:
+            profile(trace, *command, options=(
+                "--capture-range=nvtx", "--nvtx-capture=profile-target@*",
+                "--capture-range-end=stop"))
+        except AssertionError as error:
+            missing = error
+            continue
+        if recount.has_ranges(export(trace, trace.with_suffix(".sqlite"))):
+            return
+    raise missing or AssertionError("nsys captured no range in five attempts")
 
 
 class Captures:
@@ -186,6 +204,24 @@ class Numbers(RealCase):
         self.assertFalse(warning_with(analysis, "validated"))
         line = run([NSYS, "--version"]).stdout.strip()
         self.assertEqual(analysis["provenance"]["nsys_version"], line)
+
+    def test_capture_range(self):
+        """nsys begins at the workload's capture range, whose name is a registered string, and ends
+        with it: a whole analysis, with both kinds of names right and nothing from before."""
+        trace = Captures.trace("capture-range", WORKLOAD, "4", "2", capture=profile_capture_range)
+        analysis = self.good(self.run_dir(trace))
+        self.assertEqual([i["index"] for i in analysis["iterations"]], [0, 1, 2, 3])
+        groups = {(g["context"], g["name"]): g["instances"] for g in analysis["host_ranges"]
+                  if g["context"] != "outside"}
+        self.assertEqual(groups, {
+            ("capture", "profile-target"): 1, ("between", "checkpoint"): 1,
+            ("iteration", "infer"): 4, ("iteration", "preprocessing"): 4,
+            ("iteration", "preprocessing.resize"): 4, ("iteration", "preprocessing.normalize"): 4,
+            ("iteration", "postprocessing"): 4, ("iteration", "postprocessing.resize"): 4,
+            ("iteration", "postprocessing.nms"): 4})
+        self.assertNotIn("warmup", [g["name"] for g in analysis["host_ranges"]])
+        self.assertTrue(all("GPU projection" in w for w in analysis["warnings"]),
+                        analysis["warnings"])
 
     def test_again_without_nsys(self):
         """--no-export reads what the export left, and gives the same but for saying so."""
