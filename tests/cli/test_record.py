@@ -228,7 +228,7 @@ class Manifests(RecordCase):
         done = self.record("--set=workload.t=\udcff", "--", "true", status=2)
         self.assertIn(b"is not UTF-8", done.stderr)
         self.record("--", "true", "caf\udce9\x1b", run_dir="o\udce9")
-        self.assertIn("""command_line: "true 'caf'\\"$(printf '\\351')\\"''\\"$(printf '\\033')\\"''"\n""",
+        self.assertIn("""command_line: "true 'caf'\\"$(printf '\\\\351')\\"''\\"$(printf '\\\\033')\\"''"\n""",
                       self.manifest("o\udce9"))
         self.assertIn("expected_trace_path: \"o\ufffd/trace.nsys-rep\"\n", self.manifest("o\udce9"))
 

@@ -1084,7 +1084,7 @@ Test(export, nsys_that_cannot_be_started) {
     place.options.nsys = names[i] == NULL ? program : names[i];
     place_run(&place);
     expect_error(&place, NVTXA_ERROR_NSYS_NOT_FOUND, i < 2 ? "there is no program" : "cannot start",
-                 "--no-export");
+                 "--nsys PATH");
     cr_expect_str_eq(list(place.run), "trace.nsys-rep");
   }
   cr_assert_eq(chmod(program, 0644), 0);
