@@ -72,6 +72,17 @@ static int number(int argc, char **argv, int position, int fallback, int limit) 
   return value < 0 ? 0 : value > limit ? limit : value;
 }
 
+/* Facts about this run for its manifest, where `nvtxa record` asks for them. */
+static void tell_facts(int iterations, int thread_count) {
+  const char *path = getenv("NVTXA_MANIFEST_EXTRA");
+  FILE *file = path == NULL ? NULL : fopen(path, "w");
+  if (file != NULL) {
+    fprintf(file, "workload: {iterations: %d, threads: %d, pixels: %d}\n", iterations, thread_count,
+            PIXELS);
+    fclose(file);
+  }
+}
+
 int main(int argc, char **argv) {
   int iterations = number(argc, argv, 1, 3, 1000000);
   int thread_count = number(argc, argv, 2, 1, MAX_THREADS);
@@ -81,6 +92,7 @@ int main(int argc, char **argv) {
     return 1;
   }
 
+  tell_facts(iterations, thread_count);
   part("warmup", &images[0], 10); /* before the capture range: not measured */
   for (int i = 0; i < thread_count; i++) {
     if (pthread_create(&threads[i], NULL, load, &images[i + 1]) != 0) {

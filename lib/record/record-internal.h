@@ -58,8 +58,8 @@ nvtxa_status nvtxa__rundir_open(nvtxa__rundir *rundir, const char *path, bool fo
 /* The new run is complete: the earlier one goes. */
 void nvtxa__rundir_forget_earlier(nvtxa__rundir *rundir);
 
-/* Unlock it. An earlier run that is still set aside is put back where nothing new is in its place,
- * and directories that were made here and are empty are removed. */
+/* Unlock it. An earlier run that is still set aside is put back, unless the new one left something;
+ * directories that were made here and are empty are removed. */
 void nvtxa__rundir_close(nvtxa__rundir *rundir, const nvtxa_hooks *hooks);
 
 /* ---- facts for the manifest (facts.c) ---- */

@@ -138,34 +138,34 @@ struct move {
   int to;
 };
 
-/* What is in the place stays. */
 static int move_one(void *user, const char *name) {
   const struct move *move = user;
-  struct stat info;
-  bool taken = fstatat(move->to, name, &info, AT_SYMLINK_NOFOLLOW) == 0;
-  return taken || renameat(move->from, name, move->to, name) == 0 ? 0 : -1;
+  return renameat(move->from, name, move->to, name);
 }
 
-static int move_all(int from, int to) {
-  struct move move = {from, to};
-  return for_each_file(from, move_one, &move);
-}
-
-static nvtxa_status set_aside(nvtxa__rundir *rundir, nvtxa_error **reterr) {
-  if (mkdirat(rundir->fd, earlier_name, 0700) != 0) {
-    return errno == EEXIST
-               ? nvtxa__fail(reterr, NVTXA_ERROR_RUN_EXISTS,
-                             &(nvtxa__where){.file = rundir->path,
-                                             .hint = "Move what is in .nvtxa-earlier to where it "
-                                                     "is wanted, or remove it."},
-                             "a recording was killed here: the run before it is in .nvtxa-earlier")
-               : failed(rundir->path, "set the earlier run aside", reterr);
+static int remove_one(void *user, const char *name) {
+  const struct move *move = user;
+  if (unlinkat(move->from, name, 0) != 0 && errno == EISDIR) {
+    nvtxa__tree_remove(move->from, name);
   }
-  rundir->has_earlier = true;
-  int earlier = openat(rundir->fd, earlier_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  int result = earlier < 0 ? -1 : move_all(rundir->fd, earlier);
+  return 0;
+}
+
+static int open_earlier(const nvtxa__rundir *rundir) {
+  return openat(rundir->fd, earlier_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* Where an earlier run is aside already, what is here now is of a recording that came to nothing.
+ */
+static nvtxa_status set_aside(nvtxa__rundir *rundir, nvtxa_error **reterr) {
+  bool made = mkdirat(rundir->fd, earlier_name, 0700) == 0;
+  int earlier = made || errno == EEXIST ? open_earlier(rundir) : -1;
+  struct move move = {rundir->fd, earlier};
+  rundir->has_earlier = earlier >= 0;
   nvtxa_status status =
-      result == 0 ? NVTXA_OK : failed(rundir->path, "set the earlier run aside", reterr);
+      earlier >= 0 && for_each_file(rundir->fd, made ? move_one : remove_one, &move) == 0
+          ? NVTXA_OK
+          : failed(rundir->path, "set the earlier run aside", reterr);
   nvtxa__close(&earlier);
   return status;
 }
@@ -173,12 +173,18 @@ static nvtxa_status set_aside(nvtxa__rundir *rundir, nvtxa_error **reterr) {
 static nvtxa_status look_for_earlier(nvtxa__rundir *rundir, bool force, nvtxa_error **reterr) {
   nvtxa__buffer list = {0};
   struct stat info;
+  bool aside = fstatat(rundir->fd, earlier_name, &info, AT_SYMLINK_NOFOLLOW) == 0;
   nvtxa_status status = NVTXA_OK;
   if (for_each_file(rundir->fd, list_one, &list) != 0) {
     status = failed(rundir->path, "see what is in the run directory", reterr);
-  } else if (fstatat(rundir->fd, earlier_name, &info, AT_SYMLINK_NOFOLLOW) == 0 ||
-             (list.length > 0 && force)) {
+  } else if ((aside || list.length > 0) && force) {
     status = set_aside(rundir, reterr);
+  } else if (aside) {
+    status = nvtxa__fail(reterr, NVTXA_ERROR_RUN_EXISTS,
+                         &(nvtxa__where){.file = rundir->path,
+                                         .hint = "Move its files back, or record anew (--force)."},
+                         "a recording that came to nothing left the run before it in "
+                         ".nvtxa-earlier");
   } else if (list.length > 0) {
     status = nvtxa__fail(reterr, NVTXA_ERROR_RUN_EXISTS,
                          &(nvtxa__where){.file = rundir->path,
@@ -219,14 +225,22 @@ void nvtxa__rundir_forget_earlier(nvtxa__rundir *rundir) {
   }
 }
 
+static int found_one(void *user, const char *name) {
+  (void)name;
+  *(bool *)user = true;
+  return 0;
+}
+
+/* All of it or nothing: the trace of one run must not stand beside the manifest of another. */
 static void put_back(nvtxa__rundir *rundir, const nvtxa_hooks *hooks) {
-  int earlier = openat(rundir->fd, earlier_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (earlier >= 0) {
-    move_all(earlier, rundir->fd);
+  bool taken = false;
+  struct move move = {open_earlier(rundir), rundir->fd};
+  if (move.from >= 0 && for_each_file(rundir->fd, found_one, &taken) == 0 && !taken) {
+    for_each_file(move.from, move_one, &move);
   }
-  nvtxa__close(&earlier);
+  nvtxa__close(&move.from);
   if (unlinkat(rundir->fd, earlier_name, AT_REMOVEDIR) != 0) {
-    nvtxa__log_file(hooks, "the earlier run is in", rundir->path, earlier_name);
+    nvtxa__log(hooks, NVTXA_LOG_NOTICE, "the run that was here before is in %s", earlier_name);
   }
 }
 

@@ -358,13 +358,26 @@ class Earlier(RecordCase):
         self.assertIn("run_id: second\n", self.manifest())
 
     def test_not_replaced_by_nothing(self):
-        for leaves in ("", "trace.qdstrm"):
-            self.record("--force", "--", "true", status=1, environment={"STANDIN_LEAVES": leaves})
-            (self.top / "out/trace.qdstrm").unlink(missing_ok=True)
-            if leaves:  # its manifest is the new one's; the earlier one is kept beside it
-                self.assertIn(".nvtxa-earlier", self.left())
-            else:
-                self.assertEqual(self.content(), self.before)
+        self.record("--force", "--", "true", status=1, environment={"STANDIN_LEAVES": ""})
+        self.assertEqual(self.content(), self.before)
+
+    def test_not_replaced_by_less_than_a_trace(self):
+        """Both are there, and the earlier run goes once a trace is."""
+        for _ in range(2):
+            done = self.record("--force", "--", "true", status=1,
+                               environment={"STANDIN_LEAVES": "trace.qdstrm"})
+            self.assertIn(b"the run that was here before is in .nvtxa-earlier\n", done.stderr)
+            self.assertIn("manifest.yaml", self.left())
+            self.assertEqual(self.earlier(), self.before)
+        done = self.record("--", "true", status=1)
+        self.assertIn(b"left the run before it in .nvtxa-earlier\n", done.stderr)
+        self.record("--force", "--", "true")
+        self.assertEqual(self.left(), ["manifest.yaml", "notes.txt", "trace.nsys-rep"])
+
+    def earlier(self):
+        """What was set aside, and what is of no run, as it was before."""
+        return {path.replace("/.nvtxa-earlier", ""): data for path, data in self.content().items()
+                if ".nvtxa-earlier" in path or path == "out/notes.txt"}
 
     def test_killed(self):
         """The earlier run is there, and the next recording says where."""
@@ -375,20 +388,14 @@ class Earlier(RecordCase):
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while not ready.exists():
             time.sleep(0.02)
-        done = self.record("--", "true", status=1)
+        done = self.record("--force", "--", "true", status=1)
         self.assertIn(b"nvtxa: out: another recording is under way here\n", done.stderr)
         process.kill()
         process.wait()
         os.kill(int(ready.read_text()), signal.SIGKILL)
-        kept = {path.replace("/.nvtxa-earlier", ""): data for path, data in self.content().items()}
-        self.assertEqual(kept, self.before)
-        for _ in range(100):  # until the stand-in has noticed and left its trace
-            if (self.top / "out/trace.nsys-rep").exists():
-                break
-            time.sleep(0.05)
-        done = self.record("--force", "--", "true", status=1)
-        self.assertIn(b"a recording was killed here: the run before it is in .nvtxa-earlier\n",
-                      done.stderr)
+        self.assertEqual(self.earlier(), self.before)
+        done = self.record("--", "true", status=1)
+        self.assertIn(b"left the run before it in .nvtxa-earlier\n", done.stderr)
 
 
 class Interrupted(RecordCase):
