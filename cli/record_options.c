@@ -63,7 +63,7 @@ static const char help[] =
     "  130  interrupted\n"
     "\n"
     "Examples:\n"
-    "  nvtxa record --run-dir runs/smoke --iterations 10 --analyze -- ./train --steps 10\n"
+    "  nvtxa record --run-dir runs/smoke --iterations 10 --analyze -- ./train\n"
     "  nvtxa record --output-dir out --profile resnet --print-command -- ./train\n";
 
 enum {

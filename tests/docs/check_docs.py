@@ -133,7 +133,7 @@ class Pages(Case):
         self.assertEqual(listed, needed)
 
     def test_manual_has_every_option(self):
-        for command in ("analyze", "ranges", "stats"):
+        for command in ("analyze", "init", "ranges", "record", "stats"):
             page = (DOCS / "man" / f"nvtxa-{command}.1.scd").read_text()
             explained = set(re.findall(r"^\*(?:-\w\*, \*)?(--[a-z-]+)\*", page, re.MULTILINE))
             shown = set(re.findall(r"(?<![\w-])(--[a-z]+(?:-[a-z]+)*)",
