@@ -8,6 +8,7 @@
 #include <nvtxa/nvtxa.h>
 
 #include "cli.h"
+#include "failure.h"
 #include "run_options.h"
 #include "signals.h"
 #include "terminal.h"
@@ -106,12 +107,8 @@ static int run(const struct init_options *options) {
     status = adopt(options, record, &result, &error);
   }
   cli_terminal_clear();
-  if (status == NVTXA_ERROR_CANCELLED) {
-    cli_complain(NULL, NULL, "interrupted");
-    result = CLI_INTERRUPTED;
-  } else if (status != NVTXA_OK) {
-    cli_print_error(error, NULL);
-    result = CLI_FAILED;
+  if (status != NVTXA_OK) {
+    result = cli_failed(error, NULL);
   } else if (result < 0) {
     result = CLI_DONE;
     if (!options->common.quiet) {

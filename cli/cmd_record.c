@@ -9,6 +9,7 @@
 
 #include "analyze.h"
 #include "cli.h"
+#include "failure.h"
 #include "record_options.h"
 #include "signals.h"
 #include "terminal.h"
@@ -116,8 +117,7 @@ int cmd_record(int argc, char **argv) {
     if (plan(&options, &hooks, &record, &error) == NVTXA_OK) {
       status = run(&options, record);
     } else {
-      cli_print_error(error, NULL);
-      status = CLI_FAILED;
+      status = cli_failed(error, NULL);
     }
   }
   nvtxa_error_free(error);

@@ -142,16 +142,28 @@ static nvtxa_status bad_key(const char *key, const char *why, nvtxa_error **rete
                      "'%s' %s", quoted, why);
 }
 
-/* The pair of a key, which is made where it is not there. NULL in *ret_item: memory is lacking. */
+static nvtxa_status check_key(const char *key, nvtxa_error **reterr) {
+  size_t depth = 1;
+  if (nvtxa__utf8_valid(key, strlen(key)) != strlen(key)) {
+    return bad_key(key, "is not UTF-8", reterr);
+  }
+  for (const char *dot = strchr(key, '.'); dot != NULL; dot = strchr(dot + 1, '.')) {
+    depth++;
+  }
+  bool empty =
+      key[0] == '\0' || key[0] == '.' || key[strlen(key) - 1] == '.' || strstr(key, "..") != NULL;
+  return empty                             ? bad_key(key, "has an empty name", reterr)
+         : depth > NVTXA__YAML_DEPTH_LIMIT ? bad_key(key, "is nested too deep", reterr)
+                                           : NVTXA_OK;
+}
+
+/* The pair of a key that was checked; it is made where it is not there, unless a value is in the
+ * way. */
 static nvtxa_status reach(nvtxa_manifest_draft *draft, const char *key, nvtxa__yaml_item **ret_item,
                           nvtxa_error **reterr) {
   nvtxa__yaml_node *mapping = &draft->root;
-  size_t depth = 0;
   for (const char *name = key;; name++) {
     nvtxa_text part = {name, strcspn(name, ".")};
-    if (part.length == 0 || ++depth > NVTXA__YAML_DEPTH_LIMIT) {
-      return bad_key(key, part.length == 0 ? "has an empty name" : "is nested too deep", reterr);
-    }
     nvtxa__yaml_item *item = find_item(mapping, part);
     if (item == NULL) {
       const nvtxa__yaml_node *made = new_scalar(draft, NVTXA__YAML_STRING, part);
@@ -183,15 +195,16 @@ static nvtxa_status set_scalar(nvtxa_manifest_draft *draft, const char *key, nvt
                                const char *text, nvtxa_error **reterr) {
   nvtxa__yaml_item *item = NULL;
   char quoted[NVTXA__QUOTED];
-  if (nvtxa__utf8_valid(key, strlen(key)) != strlen(key)) {
-    return bad_key(key, "is not UTF-8", reterr);
+  nvtxa_status status = check_key(key, reterr);
+  if (status != NVTXA_OK) {
+    return status;
   }
   if (nvtxa__utf8_valid(text, strlen(text)) != strlen(text)) {
     return nvtxa__fail(reterr, NVTXA_ERROR_MANIFEST_VALUE, &(nvtxa__where){.field = key},
                        "'%s' is not UTF-8, and YAML holds nothing else",
                        nvtxa__quote(quoted, text, strlen(text)));
   }
-  nvtxa_status status = reach(draft, key, &item, reterr);
+  status = reach(draft, key, &item, reterr);
   if (status != NVTXA_OK) {
     return status;
   }
