@@ -157,35 +157,39 @@ static nvtxa_status check_key(const char *key, nvtxa_error **reterr) {
                                            : NVTXA_OK;
 }
 
-/* The pair of a key that was checked; it is made where it is not there, unless a value is in the
- * way. */
-static nvtxa_status reach(nvtxa_manifest_draft *draft, const char *key, nvtxa__yaml_item **ret_item,
-                          nvtxa_error **reterr) {
+/* The pair of a key in a mapping, which is made where it is not there. NULL when out of memory. */
+static nvtxa__yaml_item *find_or_add(nvtxa_manifest_draft *draft, nvtxa__yaml_node *mapping,
+                                     nvtxa_text key) {
+  nvtxa__yaml_item *item = find_item(mapping, key);
+  if (item == NULL) {
+    const nvtxa__yaml_node *made = new_scalar(draft, NVTXA__YAML_STRING, key);
+    const nvtxa__yaml_node *value = new_node(draft, NVTXA__YAML_NULL);
+    item = made == NULL || value == NULL ? NULL : add_item(draft, mapping, made, value);
+  }
+  return item;
+}
+
+/* The pair of a key that was checked, with all that leads to it. NULL: *ret_status says why. */
+static nvtxa__yaml_item *reach(nvtxa_manifest_draft *draft, const char *key,
+                               nvtxa_status *ret_status, nvtxa_error **reterr) {
   nvtxa__yaml_node *mapping = &draft->root;
   for (const char *name = key;; name++) {
     nvtxa_text part = {name, strcspn(name, ".")};
-    nvtxa__yaml_item *item = find_item(mapping, part);
-    if (item == NULL) {
-      const nvtxa__yaml_node *made = new_scalar(draft, NVTXA__YAML_STRING, part);
-      const nvtxa__yaml_node *value = new_node(draft, NVTXA__YAML_NULL);
-      item = made == NULL || value == NULL ? NULL : add_item(draft, mapping, made, value);
-    }
-    if (item == NULL) {
-      return nvtxa__out_of_memory(reterr);
-    }
+    nvtxa__yaml_item *item = find_or_add(draft, mapping, part);
     name += part.length;
-    if (*name == '\0') {
-      *ret_item = item;
-      return NVTXA_OK;
+    if (item != NULL && *name == '\0') {
+      return item;
     }
-    if (item->value->type == NVTXA__YAML_NULL) {
+    if (item != NULL && item->value->type == NVTXA__YAML_NULL) {
       item->value = new_node(draft, NVTXA__YAML_MAPPING);
     }
-    if (item->value == NULL) {
-      return nvtxa__out_of_memory(reterr);
+    if (item == NULL || item->value == NULL) {
+      *ret_status = nvtxa__out_of_memory(reterr);
+      return NULL;
     }
     if (item->value->type != NVTXA__YAML_MAPPING) {
-      return bad_key(key, "leads through a value that is no mapping", reterr);
+      *ret_status = bad_key(key, "leads through a value that is no mapping", reterr);
+      return NULL;
     }
     mapping = own(item->value);
   }
@@ -193,7 +197,6 @@ static nvtxa_status reach(nvtxa_manifest_draft *draft, const char *key, nvtxa__y
 
 static nvtxa_status set_scalar(nvtxa_manifest_draft *draft, const char *key, nvtxa__yaml_type type,
                                const char *text, nvtxa_error **reterr) {
-  nvtxa__yaml_item *item = NULL;
   char quoted[NVTXA__QUOTED];
   nvtxa_status status = check_key(key, reterr);
   if (status != NVTXA_OK) {
@@ -204,8 +207,8 @@ static nvtxa_status set_scalar(nvtxa_manifest_draft *draft, const char *key, nvt
                        "'%s' is not UTF-8, and YAML holds nothing else",
                        nvtxa__quote(quoted, text, strlen(text)));
   }
-  status = reach(draft, key, &item, reterr);
-  if (status != NVTXA_OK) {
+  nvtxa__yaml_item *item = reach(draft, key, &status, reterr);
+  if (item == NULL) {
     return status;
   }
   if (item->value->type >= NVTXA__YAML_SEQUENCE && !is_void(item->value)) {

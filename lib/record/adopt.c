@@ -154,10 +154,10 @@ static nvtxa_status adopt_copy(const nvtxa_record *record, struct source *source
 nvtxa_status nvtxa_record_adopt(nvtxa_record *record, const char *trace_path,
                                 nvtxa_error **reterr) {
   struct source source = {record, trace_path, -1};
-  nvtxa_status status = nvtxa__record_begin(record, reterr);
-  if (status == NVTXA_OK && trace_path == NULL) {
-    status = nvtxa__invalid(reterr, "trace_path is NULL");
+  if (trace_path == NULL) {
+    return nvtxa__invalid(reterr, "trace_path is NULL");
   }
+  nvtxa_status status = nvtxa__record_begin(record, reterr);
   if (status == NVTXA_OK) {
     status = open_source(&source, reterr);
   }

@@ -103,27 +103,33 @@ static nvtxa_status explain(const nvtxa__outcome *outcome, const nvtxa__leftover
                            : nothing(outcome, shown, reterr);
 }
 
+static nvtxa_status judge_absence(const nvtxa__outcome *outcome, const char *shown, bool *ret_any,
+                                  nvtxa_error **reterr) {
+  nvtxa__leftovers left = {0};
+  nvtxa_status status = nvtxa__leftovers_list(outcome->rundir->fd, &left) != 0
+                            ? nvtxa__out_of_memory(reterr)
+                            : explain(outcome, &left, shown, reterr);
+  *ret_any = left.count > 0;
+  nvtxa__leftovers_free(&left);
+  return status;
+}
+
 nvtxa_status nvtxa__outcome_judge(const nvtxa__outcome *outcome, bool *ret_any,
                                   nvtxa_error **reterr) {
   struct stat info;
-  nvtxa__leftovers left = {0};
-  nvtxa_status status = NVTXA_OK;
   char *shown = nvtxa__join(outcome->rundir->path, NVTXA__TRACE_FILE);
-  bool there = fstatat(outcome->rundir->fd, NVTXA__TRACE_FILE, &info, 0) == 0;
+  nvtxa_status status = NVTXA_OK;
   *ret_any = true;
   if (shown == NULL) {
-    status = nvtxa__out_of_memory(reterr);
-  } else if (there && (!S_ISREG(info.st_mode) || info.st_size == 0)) {
+    return nvtxa__out_of_memory(reterr);
+  }
+  if (fstatat(outcome->rundir->fd, NVTXA__TRACE_FILE, &info, 0) != 0) {
+    status = judge_absence(outcome, shown, ret_any, reterr);
+  } else if (!S_ISREG(info.st_mode) || info.st_size == 0) {
     status =
         nvtxa__fail(reterr, NVTXA_ERROR_TRACE_MISSING,
                     &(nvtxa__where){.file = shown, .hint = trace_hint}, "nsys left an empty trace");
-  } else if (!there && nvtxa__leftovers_list(outcome->rundir->fd, &left) != 0) {
-    status = nvtxa__out_of_memory(reterr);
-  } else if (!there) {
-    *ret_any = left.count > 0;
-    status = explain(outcome, &left, shown, reterr);
   }
-  nvtxa__leftovers_free(&left);
   free(shown);
   return status;
 }

@@ -115,10 +115,10 @@ static nvtxa_status make_arguments(nvtxa_record *record, const char *const *comm
 
 static nvtxa_status fill(nvtxa_record *record, const char *run_dir, const char *const *command,
                          const nvtxa_record_options *options, nvtxa_error **reterr) {
-  record->run_dir = keep(record, run_dir, NULL);
+  record->run_dir = keep(record, run_dir, "");
   record->nsys = keep(record, options->nsys, "nsys");
   record->capture_range = keep(record, options->capture_range, default_capture_range);
-  record->program = command == NULL ? NULL : keep(record, command[0], NULL);
+  record->program = command == NULL ? NULL : keep(record, command[0], "");
   record->environment = options->environment;
   record->force = options->force;
   if (record->run_dir == NULL || record->nsys == NULL || record->capture_range == NULL ||
