@@ -5,6 +5,7 @@
 #ifndef NVTXA_BASE_INTERNAL_H
 #define NVTXA_BASE_INTERNAL_H
 
+#include <dirent.h>
 #include <endian.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -374,6 +375,9 @@ nvtxa_status nvtxa__file_open(int directory, const char *path, const char *shown
                               nvtxa_error **reterr);
 
 /* ---- directories (tree.c) ---- */
+
+/* Begin to read what an open directory holds; closedir() ends it. NULL with errno. */
+DIR *nvtxa__directory_read(int fd);
 
 /* Remove what an open directory holds, but for one name (or NULL). What cannot be removed stays. */
 void nvtxa__tree_empty(int fd, const char *spared);

@@ -1,5 +1,5 @@
 /*
- * Whole directories removed, without following a symbolic link.
+ * Directories read, and removed with all in them without following a symbolic link.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -11,13 +11,20 @@
 
 enum { DEPTH = 32 };
 
-static void remove_at(int parent, const char *name, int depth);
-
-static void remove_content(int fd, const char *spared, int depth) {
+DIR *nvtxa__directory_read(int fd) {
   int again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR *directory = again < 0 ? NULL : fdopendir(again);
   if (directory == NULL) {
     nvtxa__close(&again);
+  }
+  return directory;
+}
+
+static void remove_at(int parent, const char *name, int depth);
+
+static void remove_content(int fd, const char *spared, int depth) {
+  DIR *directory = nvtxa__directory_read(fd);
+  if (directory == NULL) {
     return;
   }
   struct dirent *entry;

@@ -71,10 +71,8 @@ static bool is_private_name(const char *name) {
 }
 
 static void remove_stale(int stats, const nvtxa_hooks *hooks) {
-  int again = openat(stats, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR *directory = again < 0 ? NULL : fdopendir(again);
+  DIR *directory = nvtxa__directory_read(stats);
   if (directory == NULL) {
-    nvtxa__close(&again);
     return;
   }
   struct dirent *entry;

@@ -47,10 +47,8 @@ static int leftovers_add(nvtxa__leftovers *found, const char *name) {
 
 int nvtxa__leftovers_list(int run, nvtxa__leftovers *found) {
   int result = 0;
-  int fd = openat(run, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+  DIR *directory = nvtxa__directory_read(run);
   if (directory == NULL) {
-    nvtxa__close(&fd);
     return 0;
   }
   struct dirent *entry;
