@@ -23,7 +23,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import recount  # noqa: E402
-from support import NVTXA, Case, main, run, skip, warning_with  # noqa: E402
+from support import NVTXA, Case, main, run, skip, tmpfs, warning_with  # noqa: E402
 
 NSYS = os.environ.get("NVTXA_NSYS", "")
 ENGINE = os.environ.get("NVTXA_ENGINE", "auto")
@@ -530,23 +530,6 @@ exec '{NSYS}' "$@"
         self.child = int(self.mark.read_text())
         self.wait_for(self.child_is_gone)
         self.assert_old_is_kept()
-
-
-@contextlib.contextmanager
-def mounted(case, place, *arguments):
-    """Mount something there for a while; skips where that is not permitted."""
-    place.mkdir(exist_ok=True)
-    done = run(["mount", *arguments, place])
-    if done.returncode != 0:
-        case.skipTest(f"no mount is permitted here: {done.stderr.strip()}")
-    try:
-        yield place
-    finally:
-        run(["umount", "-l", place])
-
-
-def tmpfs(case, place, size):
-    return mounted(case, place, "-t", "tmpfs", "-o", f"size={size}", "tmpfs")
 
 
 @contextlib.contextmanager
