@@ -240,7 +240,8 @@ static nvtxa_status examine_command(const nvtxa__examination *examination, char 
 nvtxa_status nvtxa__examine_capture(const nvtxa__examination *examination, nvtxa_error **reterr) {
   const char *const *given = examination->options.probe;
   static const char by_hand[] =
-      "try a program of your own with nvtxa record, and its trace with nvtxa ranges";
+      "record a program of your own (nvtxa record --run-dir DIR -- COMMAND), and see whether "
+      "nvtxa ranges DIR/trace.nsys-rep lists its ranges";
   char *program = NULL;
   nvtxa_error *error = NULL;
   if (given == NULL) {

@@ -228,6 +228,7 @@ exec '{self.bin}/nsys' "$@"
 
 
 class Places(DoctorCase):
+    @unittest.skipUnless(BUILT, "it was built without the headers of NVTX")
     def test_no_directories(self):
         """The capture that cannot be tried for that is no problem of its own."""
         self.write(self.top / "file", "")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """`nvtxa analyze` on a real nsys: right numbers, and one clear error for what goes wrong. And
-`nvtxa ranges`.
+`nvtxa ranges` and `nvtxa doctor`.
 
 Told by the environment: NVTXA_NSYS, the nsys to use; NVTXA_ENGINE, who computes the ranges;
 NVTXA_WORKLOAD and NVTXA_BAD_BYTE, the programs to profile. No GPU is needed, so each capture is of
@@ -280,6 +280,24 @@ class RootRanges(RealCase):
         self.assertIn(f"nvtxa init RUN_DIR --trace {trace.name} --capture-range profile-target "
                       "--iterations 4\n", done.stdout)
         self.assertEqual((sorted(trace.parent.iterdir()), list(self.top.iterdir())), (before, []))
+
+
+@unittest.skipIf(ENGINE == "nsys", "it does not hang on who computes the ranges")
+class Doctor(RealCase):
+    def test_ranges_come_back(self):
+        """Of the command's own recording of itself; nothing is left of it."""
+        temporary = self.top / "tmp"
+        temporary.mkdir()
+        done = run([NVTXA, "doctor", "--nsys", NSYS, self.top / "runs"],
+                   env=dict(os.environ, TMPDIR=str(temporary)))
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        version = run([NSYS, "--version"]).stdout.strip()
+        self.assertIn(f"ok       nsys       {NSYS}\nok       version    {version}\n"
+                      "ok       reports    nvtx_pushpop_trace, nvtx_gpu_proj_trace, "
+                      "cuda_gpu_kern_sum, cuda_gpu_trace\n"
+                      "ok       capture    3 of 3 NVTX ranges came back", done.stdout)
+        self.assertEqual([path.name for path in self.top.iterdir()], ["tmp"])
+        self.assertEqual({path.name for path in temporary.iterdir()} - {"nvidia"}, set())
 
 
 @unittest.skipIf(ENGINE != "nsys", "they are not asked for")
