@@ -260,9 +260,9 @@ class Places(DoctorCase):
                           self.doctor("small/new", status=1)["disk"])
 
     def test_unsafe_name(self):
-        done = self.nvtxa("doctor", "a\033[31m\n")
+        done = self.nvtxa("doctor", "a\033[31m\n\u202e")
         self.assert_status(done, 0)
-        self.assertIn(rb" are free in a\x1B[31m\n, which is not there yet", done.stdout)
+        self.assertIn(rb" are free in a\x1B[31m\n\u202E, which is not there yet", done.stdout)
 
 
 class OnTerminal(DoctorCase):
