@@ -22,6 +22,7 @@ typedef struct cli_command {
 } cli_command;
 
 int cmd_analyze(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
 int cmd_init(int argc, char **argv);
 int cmd_ranges(int argc, char **argv);
 int cmd_record(int argc, char **argv);

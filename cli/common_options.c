@@ -116,10 +116,11 @@ static int take_common(cli_common_options *common, const cli_command_line *line,
   }
 }
 
-static int take_argument(const cli_common_options *common, const char *what, int argc, char **argv,
-                         const char **ret_argument) {
+static int take_argument(const cli_common_options *common, const cli_command_line *line, int argc,
+                         char **argv, const char **ret_argument) {
+  const char *what = line->argument;
   if (optind == argc) {
-    return cli_bad_usage(common->command, "no %s given", what);
+    return line->argument_optional ? -1 : cli_bad_usage(common->command, "no %s given", what);
   }
   if (optind + 1 < argc) {
     return cli_bad_usage(common->command, "one %s at a time: '%s' is one too many", what,
@@ -147,6 +148,5 @@ int cli_read_command_line(cli_common_options *common, const cli_command_line *li
   if (common->quiet && !common->progress_given) {
     common->progress = CLI_PROGRESS_NEVER;
   }
-  return line->argument == NULL ? -1
-                                : take_argument(common, line->argument, argc, argv, ret_argument);
+  return line->argument == NULL ? -1 : take_argument(common, line, argc, argv, ret_argument);
 }

@@ -46,6 +46,7 @@ typedef struct cli_command_line {
   /* What the one argument is, such as "run directory"; NULL: any number of them, from `optind` on.
    */
   const char *argument;
+  bool argument_optional;
   /* Take an option with its value in `optarg`. Returns -1 to go on, or the exit status; or
    * CLI_NOT_MINE. */
   int (*take)(void *user, int option);

@@ -25,6 +25,7 @@ static const cli_command commands[] = {
     {"analyze", "turn a run directory into analysis.json", cmd_analyze},
     {"ranges", "list the ranges that could be the capture range", cmd_ranges},
     {"stats", "write the reports of nsys stats, computed here", cmd_stats},
+    {"doctor", "say what stands in the way of recording and analysing here", cmd_doctor},
     {"help", "explain nvtxa, or one command", cmd_help},
 };
 

@@ -76,6 +76,23 @@ class Case(unittest.TestCase):
         self.assertEqual([n for n in left if "analysis" in n], [])
 
 
+@contextlib.contextmanager
+def mounted(case, place, *arguments):
+    """Mount something there for a while; skips where that is not permitted."""
+    place.mkdir(exist_ok=True)
+    done = run(["mount", *arguments, place])
+    if done.returncode != 0:
+        case.skipTest(f"no mount is permitted here: {done.stderr.strip()}")
+    try:
+        yield place
+    finally:
+        run(["umount", "-l", place])
+
+
+def tmpfs(case, place, size):
+    return mounted(case, place, "-t", "tmpfs", "-o", f"size={size}", "tmpfs")
+
+
 def group(analysis, kind, *path, context=None, style=None):
     """The one group of a path: kind is "host_ranges" or "gpu_projected_ranges"."""
     found = [g for g in analysis[kind] if tuple(g["path"]) == path and

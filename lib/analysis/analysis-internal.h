@@ -1,8 +1,8 @@
 /*
  * The parts of an analysis: the capture range (capture.c), the iterations (iterations.c), where
  * each range stands (places.c, with scopes.c), groups and their numbers (groups.c, with summary.c),
- * what the GPU did for each (gpu-work.c),
- * warnings (warnings.c), put together by analysis.c.
+ * what the GPU did for each (gpu-work.c), warnings (warnings.c, with validated.c), put together by
+ * analysis.c.
  */
 #ifndef NVTXA_ANALYSIS_INTERNAL_H
 #define NVTXA_ANALYSIS_INTERNAL_H
@@ -163,6 +163,12 @@ nvtxa_status nvtxa__count_gpu_work(nvtxa_analysis *analysis, nvtxa_error **reter
 static inline bool nvtxa__has_gpu_operations(const nvtxa_analysis *analysis) {
   return analysis->gpu_work != NULL && analysis->gpu_work->has_operations;
 }
+
+/* validated.c: whether the line that `nsys --version` prints is of a validated version, and which
+ * those are: "2022.4, 2023.4 and 2025.1". */
+#define NVTXA__FAMILIES 64
+bool nvtxa__is_validated(nvtxa_text version);
+const char *nvtxa__validated_families(char buffer[NVTXA__FAMILIES]);
 
 /* warnings.c */
 int nvtxa__collect_warnings(nvtxa_analysis *analysis);

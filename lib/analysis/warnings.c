@@ -5,46 +5,12 @@
 
 #include "analysis-internal.h"
 
-/* The families of nsys that the tests run or replay; docs and tests name the same ones. */
-static const char *const validated_families[] = {"2022.4", "2023.4", "2025.1"};
-
 /* How many entries a list in a warning shows. */
 enum { MOST_LISTED = 20 };
 
-static bool is_validated(nvtxa_text version) {
-  static const char word[] = "version ";
-  const char *at = memmem(version.data, version.length, word, sizeof word - 1);
-  if (at == NULL) {
-    return false;
-  }
-  at += sizeof word - 1;
-  size_t length = version.length - (size_t)(at - version.data);
-  for (size_t i = 0; i < NVTXA__COUNT(validated_families); i++) {
-    size_t family = strlen(validated_families[i]);
-    if (length >= family && memcmp(at, validated_families[i], family) == 0 &&
-        (length == family || at[family] == '.')) {
-      return true;
-    }
-  }
-  return false;
-}
-
-/* "2022.4, 2023.4 and 2025.1" */
-static const char *list_families(char buffer[64]) {
-  const size_t count = NVTXA__COUNT(validated_families);
-  size_t used = 0;
-  for (size_t i = 0; i < count; i++) {
-    used += (size_t)snprintf(buffer + used, 64 - used, "%s%s", validated_families[i],
-                             i + 2 < count   ? ", "
-                             : i + 1 < count ? " and "
-                                             : "");
-  }
-  return buffer;
-}
-
 /* Of nsys's reports only: how they look and what is wrong in them depends on the version. */
 static int warn_of_version(nvtxa_analysis *analysis) {
-  char families[64];
+  char families[NVTXA__FAMILIES];
   nvtxa_text version = {NULL, 0};
   if (analysis->exported != NULL &&
       nvtxa_export_engine(analysis->exported) == NVTXA_ENGINE_NATIVE) {
@@ -58,14 +24,14 @@ static int warn_of_version(nvtxa_analysis *analysis) {
         &analysis->warnings, NVTXA_WARNING_NSYS_VERSION,
         "Could not determine the Nsight Systems version; report parsing is validated "
         "against Nsight Systems %s.",
-        list_families(families));
+        nvtxa__validated_families(families));
   }
-  return is_validated(version)
+  return nvtxa__is_validated(version)
              ? 0
              : nvtxa__warn(&analysis->warnings, NVTXA_WARNING_NSYS_VERSION,
                            "%s has not been validated; report parsing is validated against Nsight "
                            "Systems %s.",
-                           version.data, list_families(families));
+                           version.data, nvtxa__validated_families(families));
 }
 
 /* ---- lists of iteration indexes ---- */

@@ -101,6 +101,10 @@ typedef struct nvtxa__nsys {
 /* Ask for the version. */
 nvtxa_status nvtxa__nsys_ask_version(nvtxa__nsys *nsys, nvtxa_error **reterr);
 
+/* Ask which reports it offers, under either name. */
+nvtxa_status nvtxa__nsys_list_reports(nvtxa__nsys *nsys, bool ret_offered[NVTXA__EXPORTED_REPORTS],
+                                      nvtxa_error **reterr);
+
 /* Ask for the reports that there are, which decides on how many are made. */
 nvtxa_status nvtxa__nsys_ask_reports(nvtxa__nsys *nsys, nvtxa_error **reterr);
 

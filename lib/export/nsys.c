@@ -203,15 +203,17 @@ static void offer_line(void *user, const char *data, size_t length) {
   }
 }
 
-/* The first naming under which it is on offer. False: under none. */
-static bool choose_naming(nvtxa__nsys *nsys, const struct offers *offers, nvtxa_report report) {
-  for (int naming = 0; naming < NVTXA__NAMING_COUNT; naming++) {
-    if (offers->offered[report][naming]) {
-      nsys->naming[report] = naming;
-      return true;
+/* The first naming under which each is on offer. */
+static void take_offers(nvtxa__nsys *nsys, const struct offers *offers,
+                        bool ret_offered[NVTXA__EXPORTED_REPORTS]) {
+  for (int report = 0; report < NVTXA__EXPORTED_REPORTS; report++) {
+    int naming = 0;
+    while (naming < NVTXA__NAMING_COUNT && !offers->offered[report][naming]) {
+      naming++;
     }
+    ret_offered[report] = naming < NVTXA__NAMING_COUNT;
+    nsys->naming[report] = ret_offered[report] ? naming : NVTXA__NAMING_NEW;
   }
-  return false;
 }
 
 static const char *shown_version(const nvtxa__nsys *nsys) {
@@ -229,10 +231,10 @@ static nvtxa_status not_offered(const nvtxa__nsys *nsys, nvtxa_report report,
       nvtxa__report_name(report, NVTXA__NAMING_OLD));
 }
 
-static nvtxa_status choose_reports(nvtxa__nsys *nsys, const struct offers *offers,
+static nvtxa_status choose_reports(nvtxa__nsys *nsys, const bool offered[NVTXA__EXPORTED_REPORTS],
                                    nvtxa_error **reterr) {
   for (int report = 0; report < NVTXA__RANGE_REPORTS; report++) {
-    if (!choose_naming(nsys, offers, (nvtxa_report)report)) {
+    if (!offered[report]) {
       return not_offered(nsys, (nvtxa_report)report, reterr);
     }
   }
@@ -240,8 +242,7 @@ static nvtxa_status choose_reports(nvtxa__nsys *nsys, const struct offers *offer
   if (!nsys->gpu_reports) {
     return NVTXA_OK;
   }
-  if (choose_naming(nsys, offers, NVTXA_REPORT_CUDA_GPU_KERN_SUM) &&
-      choose_naming(nsys, offers, NVTXA_REPORT_CUDA_GPU_TRACE)) {
+  if (offered[NVTXA_REPORT_CUDA_GPU_KERN_SUM] && offered[NVTXA_REPORT_CUDA_GPU_TRACE]) {
     nsys->report_count = NVTXA__EXPORTED_REPORTS;
   } else {
     nvtxa__log(nsys->child.hooks, NVTXA_LOG_NOTICE,
@@ -254,7 +255,8 @@ static nvtxa_status choose_reports(nvtxa__nsys *nsys, const struct offers *offer
   return NVTXA_OK;
 }
 
-nvtxa_status nvtxa__nsys_ask_reports(nvtxa__nsys *nsys, nvtxa_error **reterr) {
+nvtxa_status nvtxa__nsys_list_reports(nvtxa__nsys *nsys, bool ret_offered[NVTXA__EXPORTED_REPORTS],
+                                      nvtxa_error **reterr) {
   static const char doing[] = "listing its reports";
   const char *const argv[] = {nsys->child.program, "stats", "--help-reports", NULL};
   struct offers offers = {0};
@@ -269,7 +271,16 @@ nvtxa_status nvtxa__nsys_ask_reports(nvtxa__nsys *nsys, nvtxa_error **reterr) {
   if (status == NVTXA_OK && (broken || offers.count == 0)) {
     status = failed(nsys, &output, &result, doing, broken ? NULL : "it listed none", reterr);
   }
-  return status != NVTXA_OK ? status : choose_reports(nsys, &offers, reterr);
+  if (status == NVTXA_OK) {
+    take_offers(nsys, &offers, ret_offered);
+  }
+  return status;
+}
+
+nvtxa_status nvtxa__nsys_ask_reports(nvtxa__nsys *nsys, nvtxa_error **reterr) {
+  bool offered[NVTXA__EXPORTED_REPORTS];
+  nvtxa_status status = nvtxa__nsys_list_reports(nsys, offered, reterr);
+  return status != NVTXA_OK ? status : choose_reports(nsys, offered, reterr);
 }
 
 /* ---- the export ---- */

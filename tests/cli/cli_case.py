@@ -27,6 +27,7 @@ OLD_SCHEMA = SOURCE / "docs" / "schema" / "analysis-1.schema.json"
 # writes its process id to the file that STANDIN_TELL names, and never ends; not even when asked to,
 # with STANDIN_STUBBORN. `profile` runs the command, leaves the files that STANDIN_LEAVES names beside
 # its --output, and writes its arguments, NUL after each, to the file that STANDIN_ARGUMENTS names.
+# `export` gives the file that STANDIN_EXPORT names.
 STANDIN = """\
 #!{python}
 import os, pathlib, signal, subprocess, sys, time
@@ -76,7 +77,9 @@ elif "--help-reports" in arguments:
 elif arguments[0] == "export":
     time.sleep(float(os.environ.get("STANDIN_SECONDS", 0)))
     print("Processing events...", flush=True)
-    pathlib.Path(value("-o", "--output")).write_text("an export")
+    export = os.environ.get("STANDIN_EXPORT")
+    pathlib.Path(value("-o", "--output")).write_bytes(
+        pathlib.Path(export).read_bytes() if export else b"an export")
 else:
     report = value("-r", "--report")
     output = value("-o", "--output") + "_" + report + ".csv"
@@ -200,6 +203,10 @@ class CliCase(Case):
     def assert_status(self, done, status):
         self.assertEqual(done.returncode, status, f"{done.stdout!r} {done.stderr!r}")
 
+    def steady(self, text):
+        """A text without what differs from one place or machine to another."""
+        return text.replace(str(self.top), "TOP")
+
     def golden(self, name, *arguments, **more):
         """Run the command; what it prints and its status must be as golden/<name>.txt has them."""
         done = self.nvtxa(*arguments, **more)
@@ -208,7 +215,7 @@ class CliCase(Case):
                f"--- standard output\n{done.stdout.decode()}"
                f"--- standard error\n{done.stderr.decode()}"
                f"--- exit status\n{done.returncode}\n")
-        got = got.replace(str(self.top), "TOP")
+        got = self.steady(got)
         path = GOLDEN / f"{name}.txt"
         if os.environ.get("NVTXA_UPDATE_GOLDEN"):
             path.write_text(got, encoding="utf-8")

@@ -71,7 +71,8 @@ for file in include/nvtxa/nvtxa.h include/nvtxa/version.h include/nvtxa/harness.
   [ -e "$tmp/prefix/$file" ] || { echo "FAILED: $file was not installed"; exit 1; }
 done
 if command -v scdoc > /dev/null; then
-  for page in nvtxa.1 nvtxa-analyze.1 nvtxa-init.1 nvtxa-ranges.1 nvtxa-record.1 nvtxa-stats.1; do
+  for page in nvtxa.1 nvtxa-analyze.1 nvtxa-doctor.1 nvtxa-init.1 nvtxa-ranges.1 nvtxa-record.1 \
+    nvtxa-stats.1; do
     ls "$tmp/prefix/share/man/man1/$page"* > /dev/null || { echo "FAILED: no $page"; exit 1; }
   done
 fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """`nvtxa analyze` on a real nsys: right numbers, and one clear error for what goes wrong. And
-`nvtxa ranges`.
+`nvtxa ranges` and `nvtxa doctor`.
 
 Told by the environment: NVTXA_NSYS, the nsys to use; NVTXA_ENGINE, who computes the ranges;
 NVTXA_WORKLOAD and NVTXA_BAD_BYTE, the programs to profile. No GPU is needed, so each capture is of
@@ -23,7 +23,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import recount  # noqa: E402
-from support import NVTXA, Case, main, run, skip, warning_with  # noqa: E402
+from support import NVTXA, Case, main, run, skip, tmpfs, warning_with  # noqa: E402
 
 NSYS = os.environ.get("NVTXA_NSYS", "")
 ENGINE = os.environ.get("NVTXA_ENGINE", "auto")
@@ -282,6 +282,24 @@ class RootRanges(RealCase):
         self.assertEqual((sorted(trace.parent.iterdir()), list(self.top.iterdir())), (before, []))
 
 
+@unittest.skipIf(ENGINE == "nsys", "it does not hang on who computes the ranges")
+class Doctor(RealCase):
+    def test_ranges_come_back(self):
+        """Of the command's own recording of itself; nothing is left of it."""
+        temporary = self.top / "tmp"
+        temporary.mkdir()
+        done = run([NVTXA, "doctor", "--nsys", NSYS, self.top / "runs"],
+                   env=dict(os.environ, TMPDIR=str(temporary)))
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        version = run([NSYS, "--version"]).stdout.strip()
+        self.assertIn(f"ok       nsys       {NSYS}\nok       version    {version}\n"
+                      "ok       reports    nvtx_pushpop_trace, nvtx_gpu_proj_trace, "
+                      "cuda_gpu_kern_sum, cuda_gpu_trace\n"
+                      "ok       capture    3 of 3 NVTX ranges came back", done.stdout)
+        self.assertEqual([path.name for path in self.top.iterdir()], ["tmp"])
+        self.assertEqual({path.name for path in temporary.iterdir()} - {"nvidia"}, set())
+
+
 @unittest.skipIf(ENGINE != "nsys", "they are not asked for")
 class ReportsOfGpuWork(RealCase):
     def reports_of(self, directory):
@@ -530,23 +548,6 @@ exec '{NSYS}' "$@"
         self.child = int(self.mark.read_text())
         self.wait_for(self.child_is_gone)
         self.assert_old_is_kept()
-
-
-@contextlib.contextmanager
-def mounted(case, place, *arguments):
-    """Mount something there for a while; skips where that is not permitted."""
-    place.mkdir(exist_ok=True)
-    done = run(["mount", *arguments, place])
-    if done.returncode != 0:
-        case.skipTest(f"no mount is permitted here: {done.stderr.strip()}")
-    try:
-        yield place
-    finally:
-        run(["umount", "-l", place])
-
-
-def tmpfs(case, place, size):
-    return mounted(case, place, "-t", "tmpfs", "-o", f"size={size}", "tmpfs")
 
 
 @contextlib.contextmanager
