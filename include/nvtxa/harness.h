@@ -167,6 +167,8 @@ static inline void nvtxa__close(const int *scope) {
 
 enum { NVTXA__OPEN, NVTXA__INSIDE, NVTXA__DONE };
 
+/* Names of variables and labels stand in no parentheses. NOLINTBEGIN(bugprone-macro-parentheses) */
+
 /* Only `for` declares a variable for the one statement that follows. */
 #define NVTXA__CAPTURE_RANGE(name, scope)                                           \
   for (NVTXA__SCOPE(scope) = nvtxa__open_capture_range(name); scope != NVTXA__DONE; \
@@ -184,6 +186,8 @@ enum { NVTXA__OPEN, NVTXA__INSIDE, NVTXA__DONE };
         goto label;                                                                 \
       else                                                                          \
         for (scope = NVTXA__INSIDE; scope == NVTXA__INSIDE; scope = NVTXA__DONE)
+
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 #else
 #error "nvtxa/harness.h: in C, this needs the attribute `cleanup` of gcc and clang"
