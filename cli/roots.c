@@ -173,8 +173,10 @@ static bool hand_out(finding *f) {
     indexes[i] = f->iterations[i].index;
     if (root->iterations++ == 0) {
       root->indexes = &indexes[i];
+      root->distinct = 1;
+    } else {
+      root->distinct += indexes[i] != root->indexes[root->iterations - 2];
     }
-    root->distinct += root->iterations == 1 || indexes[i] != indexes[i - 1];
   }
   return true;
 }

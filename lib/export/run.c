@@ -303,10 +303,10 @@ nvtxa_status nvtxa_export_trace(const char *trace_path, const nvtxa_export_optio
   nvtxa__job job;
   source trace = {.fd = -1, .directory = AT_FDCWD, .name = trace_path, .shown = trace_path};
   char *directory = NULL;
-  nvtxa_status status = nvtxa__job_begin_bare(&job, options, ret_export, reterr);
-  if (status == NVTXA_OK && trace_path == NULL) {
-    status = nvtxa__invalid(reterr, "trace_path is NULL");
+  if (trace_path == NULL) {
+    return nvtxa__invalid(reterr, "trace_path is NULL");
   }
+  nvtxa_status status = nvtxa__job_begin_bare(&job, options, ret_export, reterr);
   if (status == NVTXA_OK) {
     job.options.engine = NVTXA_ENGINE_NATIVE;
     status = nvtxa__file_open(AT_FDCWD, trace_path, trace_path, &trace.fd, reterr);
