@@ -1,6 +1,7 @@
 /*
  * `nvtxa record`: a command under nsys, and a run directory of it.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -33,11 +34,10 @@ static void announce(const record_options *options) {
 }
 
 static void tell_failure(int exit_status) {
-  const int signal_base = 128;
-  const char *name = exit_status > signal_base ? strsignal(exit_status - signal_base) : NULL;
-  if (name != NULL) {
-    cli_complain(NULL, NULL, "the command ended with status %d: signal %d (%s)", exit_status,
-                 exit_status - signal_base, name);
+  const int number = exit_status - 128; /* of the signal, if it was one */
+  if (number > 0 && number <= SIGRTMAX) {
+    cli_complain(NULL, NULL, "the command ended with status %d, as by signal %d (%s)", exit_status,
+                 number, strsignal(number));
   } else {
     cli_complain(NULL, NULL, "the command ended with status %d", exit_status);
   }
@@ -56,7 +56,9 @@ static int conclude(const record_options *options, nvtxa_status status, const nv
   if (status == NVTXA_OK) {
     announce(options);
   } else if (error != NULL && status != NVTXA_ERROR_CANCELLED) {
-    cli_print_error(error, status == NVTXA_ERROR_MANIFEST_SYNTAX ? unread_facts : NULL);
+    bool facts = result->ran && nvtxa_error_file(error) != NULL &&
+                 strstr(nvtxa_error_file(error), "manifest-extra.yaml") != NULL;
+    cli_print_error(error, facts ? unread_facts : NULL);
   }
   if (result->interrupted || status == NVTXA_ERROR_CANCELLED) {
     cli_complain(NULL, NULL, "interrupted");

@@ -146,6 +146,7 @@ int main(int argc, char **argv) {
   if (!fill_standard_streams()) {
     return CLI_FAILED;
   }
+  cli_signals_child();
   cli_signals_pipe();
   int status = run_command(argc, argv);
   bool written = cli_close_stdout();

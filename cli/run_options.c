@@ -51,9 +51,12 @@ static int check_key(const cli_common_options *common, const char *text, size_t 
       {"command_line", "the recording writes it"},
       {"expected_trace_path", "the recording writes it"},
       {"exit_status", "the recording writes it"},
+      {"nsys_version", "the recording writes it"},
   };
   for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-    if (strlen(keys[i].key) == length && strncmp(keys[i].key, text, length) == 0) {
+    size_t own = strlen(keys[i].key);
+    bool below = length > own && text[own] == '.';
+    if ((length == own || below) && strncmp(keys[i].key, text, own) == 0) {
       return cli_bad_usage(common->command, "--set '%s': %s", keys[i].key, keys[i].instead);
     }
   }

@@ -27,6 +27,10 @@ static void catch_one(int number, void (*handler)(int), int flags) {
   }
 }
 
+void cli_signals_child(void) {
+  signal(SIGCHLD, SIG_DFL);
+}
+
 void cli_signals_pipe(void) {
   /* A handler rather than SIG_IGN, which nsys would inherit. */
   catch_one(SIGPIPE, nothing, SA_RESTART);

@@ -10,6 +10,10 @@
 /* How many signals came. */
 extern volatile sig_atomic_t cli_interrupted;
 
+/* A parent that ignores the ends of its children has ours ignored as well: undo that, since how
+ * nsys ends counts. */
+void cli_signals_child(void);
+
 /* From now on a write to a pipe that nobody reads is an error that can be reported. */
 void cli_signals_pipe(void);
 

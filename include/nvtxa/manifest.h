@@ -162,14 +162,15 @@ NVTXA_API nvtxa_status nvtxa_manifest_draft_set_value(nvtxa_manifest_draft *draf
  * Mappings are gone through key by key; anything that is there stays, and where the text says
  * something else about it, a notice is logged.
  *
- * @param draft   the draft; on failure it may be filled in part
+ * @param draft   the draft; as it was on failure, unless memory runs out
  * @param data    the YAML text, `length` bytes; not kept
  * @param length  its length in bytes
  * @param file    what the text is called in errors and notices, or NULL
  * @param hooks   for notices, or NULL
  * @param reterr  gets the error, or NULL
- * @return NVTXA_OK; NVTXA_ERROR_MANIFEST_SYNTAX (with the line), NVTXA_ERROR_LIMIT,
- *         NVTXA_ERROR_INVALID_ARGUMENT, NVTXA_ERROR_OUT_OF_MEMORY
+ * @return NVTXA_OK; NVTXA_ERROR_MANIFEST_SYNTAX (with the line), NVTXA_ERROR_MANIFEST_VALUE
+ *         (`device` and the like as a collection), NVTXA_ERROR_LIMIT (also for a mapping with more
+ *         than 1000 keys), NVTXA_ERROR_INVALID_ARGUMENT, NVTXA_ERROR_OUT_OF_MEMORY
  *
  * Safe on distinct objects. Since 0.1.
  */

@@ -50,9 +50,9 @@ typedef struct nvtxa_record_options {
 /** What became of a recording. */
 typedef struct nvtxa_record_result {
   size_t size;      /**< sizeof(nvtxa_record_result) */
-  bool ran;         /**< nsys ran to its end */
+  bool ran;         /**< nsys ran the command, to the end of both */
   int exit_status;  /**< of nsys, which is the command's: 128 + N where signal N ended that */
-  bool interrupted; /**< the cancel flag was set while it ran */
+  bool interrupted; /**< the cancel flag was set meanwhile */
 } nvtxa_record_result;
 
 /** A result with all members zero. */
@@ -110,15 +110,16 @@ NVTXA_API nvtxa_text nvtxa_record_command_line(const nvtxa_record *record);
  * complete.
  *
  * When the cancel flag is set, nsys gets SIGINT once, ends the command and writes the trace of what
- * it saw, which is waited for. A flag of 3 or more ends it at once, without a trace.
+ * it saw, which is waited for; while it writes a trace anyhow it is left alone. A flag of 3 or more
+ * ends it at once, without a trace.
  *
  * @param record      the record; it is used up, whatever comes of it, and can only be freed
  * @param ret_result  gets what became of it, also on failure; `size` must be set. NULL is allowed
  * @param reterr      gets the error, or NULL
  * @return NVTXA_OK; NVTXA_ERROR_RUN_EXISTS, NVTXA_ERROR_COMMAND_NOT_FOUND,
  *         NVTXA_ERROR_NSYS_NOT_FOUND, NVTXA_ERROR_NSYS_FAILED, NVTXA_ERROR_TRACE_MISSING,
- *         NVTXA_ERROR_MANIFEST_SYNTAX (the command's own facts are not YAML; all else is there),
- *         NVTXA_ERROR_MANIFEST_VALUE, NVTXA_ERROR_CANCELLED, NVTXA_ERROR_IO,
+ *         NVTXA_ERROR_MANIFEST_SYNTAX, NVTXA_ERROR_MANIFEST_VALUE or NVTXA_ERROR_LIMIT (the
+ *         command's own facts; all else is there), NVTXA_ERROR_CANCELLED, NVTXA_ERROR_IO,
  *         NVTXA_ERROR_INVALID_ARGUMENT, NVTXA_ERROR_OUT_OF_MEMORY
  *
  * Safe on distinct objects; one at a time in a run directory. Since 0.1.

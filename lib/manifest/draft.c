@@ -130,6 +130,18 @@ static bool is_void(const nvtxa__yaml_node *node) {
          (node->type >= NVTXA__YAML_SEQUENCE && node->items == NULL);
 }
 
+/* Keys whose value the analysis takes as one text. */
+static bool is_identity(nvtxa_text key) {
+  static const char *const keys[] = {"capture_range", "profile_name", "run_id", "device",
+                                     "git_commit"};
+  for (size_t i = 0; i < NVTXA__COUNT(keys); i++) {
+    if (nvtxa__text_is(key, keys[i])) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /* ---- setting a key ---- */
 
 static nvtxa_status bad_key(const char *key, const char *why, nvtxa_error **reterr) {
@@ -152,6 +164,10 @@ static nvtxa_status check_key(const char *key, nvtxa_error **reterr) {
   }
   bool empty =
       key[0] == '\0' || key[0] == '.' || key[strlen(key) - 1] == '.' || strstr(key, "..") != NULL;
+  nvtxa_text first = {key, strcspn(key, ".")};
+  if (!empty && key[first.length] == '.' && is_identity(first)) {
+    return bad_key(key, "would make several values of what has one", reterr);
+  }
   return empty                             ? bad_key(key, "has an empty name", reterr)
          : depth > NVTXA__YAML_DEPTH_LIMIT ? bad_key(key, "is nested too deep", reterr)
                                            : NVTXA_OK;
@@ -295,8 +311,9 @@ static void note_kept(const struct filling *filling, const nvtxa__yaml_item *own
   bool scalar = value->type < NVTXA__YAML_SEQUENCE;
   nvtxa__quote(key, own_item->key->text.data, own_item->key->text.length);
   nvtxa__log(filling->hooks, NVTXA_LOG_NOTICE,
-             "%s:%llu: the manifest's '%s' stays%s%s, whatever this file says", filling->file,
-             (unsigned long long)other->line, key, scalar ? " " : "",
+             "%s:%llu: the manifest's '%s' stays%s%s, whatever this file says",
+             filling->file == NULL ? "the text" : filling->file, (unsigned long long)other->line,
+             key, scalar ? " " : "",
              scalar ? nvtxa__quote(stays, value->text.data, value->text.length) : "");
 }
 
@@ -330,6 +347,33 @@ static int fill_in(const struct filling *filling, nvtxa__yaml_node *mapping,
   return 0;
 }
 
+/* More keys would take the YAML library a time that grows with their square. */
+enum { KEYS_LIMIT = 1000 };
+
+/* Whether a text can be taken as it is, before anything of it is. Bounded as fill_in() is. */
+static nvtxa_status check_filling(const struct filling *filling, const nvtxa__yaml_node *node,
+                                  bool root, nvtxa_error **reterr) {
+  nvtxa_status status = NVTXA_OK;
+  if (node->type == NVTXA__YAML_MAPPING && node->item_count > KEYS_LIMIT) {
+    return nvtxa__fail(
+        reterr, NVTXA_ERROR_LIMIT, &(nvtxa__where){.file = filling->file, .line = node->line},
+        "a mapping with more than %d keys, the limit for what is filled in", KEYS_LIMIT);
+  }
+  for (const nvtxa__yaml_item *item = node->items; item != NULL && status == NVTXA_OK;
+       item = item->next) {
+    if (root && item->value->type >= NVTXA__YAML_SEQUENCE && is_identity(item->key->text)) {
+      return nvtxa__fail(
+          reterr, NVTXA_ERROR_MANIFEST_VALUE,
+          &(nvtxa__where){
+              .file = filling->file, .line = item->key->line, .field = item->key->text.data},
+          "'%s' is %s, and has to be one value", item->key->text.data,
+          nvtxa__yaml_type_name(item->value->type));
+    }
+    status = check_filling(filling, item->value, false, reterr);
+  }
+  return status;
+}
+
 nvtxa_status nvtxa_manifest_draft_fill_in(nvtxa_manifest_draft *draft, const char *data,
                                           size_t length, const char *file, const nvtxa_hooks *hooks,
                                           nvtxa_error **reterr) {
@@ -345,10 +389,13 @@ nvtxa_status nvtxa_manifest_draft_fill_in(nvtxa_manifest_draft *draft, const cha
   if (status != NVTXA_OK) {
     return status;
   }
-  const struct filling filling = {draft, file == NULL ? "the text" : file, &hooks_copy};
-  int result = fill_in(&filling, &draft->root, yaml.root);
+  const struct filling filling = {draft, file, &hooks_copy};
+  status = check_filling(&filling, yaml.root, true, reterr);
+  if (status == NVTXA_OK && fill_in(&filling, &draft->root, yaml.root) != 0) {
+    status = nvtxa__out_of_memory(reterr);
+  }
   nvtxa__yaml_free(&yaml);
-  return result == 0 ? NVTXA_OK : nvtxa__out_of_memory(reterr);
+  return status;
 }
 
 /* ---- writing ---- */

@@ -52,14 +52,16 @@ static bool disk_is_full(int directory) {
   return blocks < (LEAST_ROOM + info.f_frsize - 1) / info.f_frsize;
 }
 
-/* Attributes: own process group, every signal as if freshly logged in. */
-static int set_attributes(posix_spawnattr_t *attributes) {
+/* Attributes: own process group, no signal blocked, and every one as if freshly logged in, unless
+ * what is ignored shall stay so. */
+static int set_attributes(posix_spawnattr_t *attributes, bool keep_ignored) {
   sigset_t none;
   sigset_t all;
   sigemptyset(&none);
   sigfillset(&all);
+  int flags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK;
   int errnum = posix_spawnattr_setflags(
-      attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+      attributes, (short)(keep_ignored ? flags : flags | POSIX_SPAWN_SETSIGDEF));
   errnum = errnum != 0 ? errnum : posix_spawnattr_setpgroup(attributes, 0);
   errnum = errnum != 0 ? errnum : posix_spawnattr_setsigmask(attributes, &none);
   return errnum != 0 ? errnum : posix_spawnattr_setsigdefault(attributes, &all);
@@ -94,7 +96,7 @@ static int spawn(const nvtxa__child *child, const char *const *argv, int output,
   }
   errnum = posix_spawn_file_actions_init(&actions);
   if (errnum == 0) {
-    errnum = set_attributes(&attributes);
+    errnum = set_attributes(&attributes, child->foreground != NULL);
     errnum = errnum != 0 ? errnum
              : child->foreground != NULL
                  ? set_foreground_actions(&actions, child->foreground, output)
@@ -190,11 +192,11 @@ static void wait_a_step(struct running *running, nvtxa__output *output, int *pau
   }
 }
 
-/* Kill what is left of the group, then collect the child: in this order, as the group's number
- * stays taken until the child is collected. A child collected by others may have left a number that
- * is free; then only a pipe that is still open shows that the group is there. */
-static void finish(struct running *running) {
-  if (!running->unseen || running->pipe >= 0) {
+/* Kill what is left of the group (unless it may stay), then collect the child: in this order, as
+ * the group's number stays taken until the child is collected. A child collected by others may have
+ * left a number that is free; then only a pipe that is still open shows that the group is there. */
+static void finish(struct running *running, bool spare) {
+  if (!spare && (!running->unseen || running->pipe >= 0)) {
     kill(-running->pid, SIGKILL);
   }
   for (int64_t until = nvtxa__now_ns() + reap_ns; !running->ended && nvtxa__now_ns() < until;) {
@@ -216,7 +218,7 @@ static void stop(struct running *running) {
     look(running);
     sleep_ns(running->ended ? 0 : 5 * ms_ns);
   }
-  finish(running);
+  finish(running, false);
 }
 
 static nvtxa_status timed_out(const nvtxa__child *child, const char *activity,
@@ -233,7 +235,7 @@ static nvtxa_status timed_out(const nvtxa__child *child, const char *activity,
 static bool is_cancelled(const nvtxa__child *child, const struct running *running) {
   nvtxa__foreground *foreground = child->foreground;
   const int wanted = nvtxa__cancel_level(child->hooks);
-  if (foreground != NULL && wanted > 0 && !foreground->interrupted) {
+  if (foreground != NULL && wanted > 0 && !foreground->interrupted && !foreground->busy) {
     foreground->interrupted = true;
     nvtxa__log(child->hooks, NVTXA_LOG_NOTICE,
                "interrupted: waiting for nsys to write what it captured");
@@ -254,7 +256,7 @@ static nvtxa_status watch(const nvtxa__child *child, struct running *running, co
   for (;;) {
     look(running);
     if (running->ended && (running->pipe < 0 || nvtxa__now_ns() - running->ended_ns > drain_ns)) {
-      finish(running);
+      finish(running, child->foreground != NULL);
       return NVTXA_OK;
     }
     bool cancelled = is_cancelled(child, running);

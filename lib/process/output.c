@@ -120,8 +120,9 @@ static void classify(nvtxa__output *output, nvtxa_text line) {
   if (error.data == NULL && !output->continued && starts_with(line, "Exportation error")) {
     error = line;
   }
-  if (error.data == NULL) {
-    error = after(line, "tag_message*] = "); /* how nsys prints an exception of its own */
+  static const char *const exceptions[] = {"tag_message*] = ", "std::exception::what: "};
+  for (size_t i = 0; error.data == NULL && i < NVTXA__COUNT(exceptions); i++) {
+    error = after(line, exceptions[i]); /* how nsys prints one of its own */
   }
   if (error.data != NULL) {
     keep_error(output, trim(error));

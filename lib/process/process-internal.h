@@ -12,6 +12,9 @@
 nvtxa_status nvtxa__program_find(const char *name, char *const *environment, char **ret_path,
                                  nvtxa_error **reterr);
 
+/* `environment`, or where that is NULL, what there is by default. */
+char *const *nvtxa__program_given(char *const *environment);
+
 /* `environment` without what makes nsys or Python run code from elsewhere. The array is the
  * caller's to free, its strings are borrowed; NULL when out of memory. */
 char **nvtxa__program_environment(char *const *environment);
@@ -65,11 +68,13 @@ const char *nvtxa__excerpt(char *buffer, size_t size, const char *data, size_t l
 
 /* A command that belongs to the user: it has our standard input, and finds our standard output and
  * error under these numbers. To cancel it is to interrupt it, once, and to wait for what it makes
- * of that; a cancel flag of NVTXA__GIVE_UP or more stops it. */
+ * of that; a cancel flag of NVTXA__GIVE_UP or more stops it. What it leaves running stays, and
+ * signals that are ignored here are ignored there. */
 typedef struct nvtxa__foreground {
   int output_fd;
   int error_fd;
   bool interrupted; /* it was */
+  bool busy;        /* not to be interrupted now: who listens to its output knows, and says so */
 } nvtxa__foreground;
 
 enum { NVTXA__GIVE_UP = 3 };

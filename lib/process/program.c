@@ -99,12 +99,14 @@ static bool is_left_out(const char *variable) {
          strncmp(variable, "PWD=", strlen("PWD=")) == 0;
 }
 
-char **nvtxa__program_environment(char *const *environment) {
+char *const *nvtxa__program_given(char *const *environment) {
   static char *fallback[] = {(char *)"PATH=/usr/local/bin:/usr/bin:/bin", NULL};
+  return environment == NULL ? fallback : environment;
+}
+
+char **nvtxa__program_environment(char *const *environment) {
   size_t count = 0;
-  if (environment == NULL) {
-    environment = fallback;
-  }
+  environment = nvtxa__program_given(environment);
   while (environment[count] != NULL) {
     count++;
   }
@@ -155,9 +157,10 @@ static int add_quoted(nvtxa__buffer *buffer, const char *at, size_t length, bool
   return result == 0 ? nvtxa__buffer_printf(buffer, "')\"'") : -1;
 }
 
-static int quote_argument(nvtxa__buffer *buffer, const char *argument) {
+/* An equals sign in the first word would make it an assignment. */
+static int quote_argument(nvtxa__buffer *buffer, const char *argument, bool first) {
   const char *byte = argument;
-  while (is_plain(*byte)) {
+  while (is_plain(*byte) && !(first && *byte == '=')) {
     byte++;
   }
   if (*byte == '\0' && byte > argument) {
@@ -175,7 +178,8 @@ static int quote_argument(nvtxa__buffer *buffer, const char *argument) {
 
 int nvtxa__program_quote(nvtxa__buffer *buffer, const char *const *argv) {
   for (size_t i = 0; argv[i] != NULL; i++) {
-    if ((i > 0 && nvtxa__buffer_add(buffer, " ", 1) != 0) || quote_argument(buffer, argv[i]) != 0) {
+    if ((i > 0 && nvtxa__buffer_add(buffer, " ", 1) != 0) ||
+        quote_argument(buffer, argv[i], i == 0) != 0) {
       return -1;
     }
   }

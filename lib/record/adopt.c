@@ -61,6 +61,10 @@ static nvtxa_status open_source(struct source *source, nvtxa_error **reterr) {
                                        .hint = "Give the .nsys-rep file that nsys wrote."},
                        "cannot look at the trace");
   }
+  if (S_ISREG(info.st_mode) && info.st_size == 0) {
+    return nvtxa__fail(reterr, NVTXA_ERROR_TRACE_MISSING, &(nvtxa__where){.file = source->path},
+                       "the trace is empty");
+  }
   return nvtxa__file_open(AT_FDCWD, source->path, source->path, &source->fd, reterr);
 }
 

@@ -3,8 +3,8 @@
  * since nsys takes none twice; then the command.
  *
  * nsys prints to the standard output that it shares with the command. So the command is started
- * through a shell that gives it standard streams of its own, where it inherits them: run by hand,
- * the same arguments do without.
+ * through a shell that gives it standard streams of its own, where a recording passes them on,
+ * which a variable tells. By hand, the same arguments do without.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,11 +59,16 @@ static bool can_be_named(const char *capture_range) {
   return strpbrk(capture_range, "@\\\":") == NULL;
 }
 
+/* Whether the caller has nsys wait for something else, or for nothing. */
+static bool has_own_capture(const nvtxa__recipe *recipe) {
+  return given(recipe, "--capture-range", 'c') != NULL;
+}
+
 static int add_capture_range(nvtxa__arguments *arguments, const nvtxa__recipe *recipe,
                              const nvtxa_hooks *hooks) {
   char quoted[NVTXA__QUOTED];
   nvtxa__buffer text = {0};
-  if (given(recipe, "--capture-range", 'c') != NULL) {
+  if (has_own_capture(recipe)) {
     return 0;
   }
   if (!can_be_named(recipe->capture_range)) {
@@ -154,11 +159,11 @@ static int add_command(nvtxa__arguments *arguments, const nvtxa__recipe *recipe)
   nvtxa__buffer script = {0};
   int out = recipe->output_fd;
   int err = recipe->error_fd;
-  int result = nvtxa__buffer_printf(
-      &script,
-      "if { true >&%d && true >&%d; } 2>/dev/null; then exec \"$@\" >&%d 2>&%d %d>&- %d>&-; "
-      "else exec \"$@\"; fi",
-      out, err, out, err, out, err);
+  int result = nvtxa__buffer_printf(&script,
+                                    "if test -n \"$" NVTXA_MANIFEST_EXTRA
+                                    "\" && { true >&%d && true >&%d; } 2>/dev/null; "
+                                    "then exec \"$@\" >&%d 2>&%d %d>&- %d>&-; else exec \"$@\"; fi",
+                                    out, err, out, err, out, err);
   const char *const shell[] = {"/bin/sh", "-c", script.data, "sh"};
   for (size_t i = 0; i < NVTXA__COUNT(shell) && result == 0; i++) {
     result = add(arguments, shell[i]);
@@ -185,6 +190,20 @@ static bool is_bad_in_path(char byte) {
   return byte == '"' || byte == '&' || (unsigned char)byte < 0x20 || byte == 0x7F;
 }
 
+/* The first argument of the caller's that is no option and cannot be the value of one, or NULL. */
+static const char *const *stray_value(const nvtxa__recipe *recipe) {
+  const char *const *argument = recipe->nsys_arguments;
+  bool after_option = false;
+  for (; argument != NULL && *argument != NULL; argument++) {
+    bool is_option = **argument == '-';
+    if (!is_option && !after_option) {
+      return argument;
+    }
+    after_option = is_option && strchr(*argument, '=') == NULL;
+  }
+  return NULL;
+}
+
 static nvtxa_status check(const nvtxa__recipe *recipe, nvtxa_error **reterr) {
   const char *name = recipe->capture_range;
   if (*name == '\0' || nvtxa__utf8_valid(name, strlen(name)) != strlen(name)) {
@@ -199,6 +218,16 @@ static nvtxa_status check(const nvtxa__recipe *recipe, nvtxa_error **reterr) {
                     "Record elsewhere, and move the run directory afterwards.", reterr);
     }
   }
+  if (nvtxa__utf8_valid(recipe->output, strlen(recipe->output)) != strlen(recipe->output)) {
+    return refuse("run directory", recipe->output, "is not UTF-8, with which nsys fails",
+                  "Record elsewhere, and move the run directory afterwards.", reterr);
+  }
+  const char *const *value = stray_value(recipe);
+  if (value != NULL) {
+    return refuse("nsys argument", *value,
+                  "follows no option: nsys would run it in the command's place",
+                  "The command to record comes last, after --.", reterr);
+  }
   const char *const *output = given(recipe, "--output", 'o');
   return output == NULL ? NVTXA_OK
                         : refuse("nsys argument", *output, "would take the trace elsewhere",
@@ -211,6 +240,7 @@ nvtxa_status nvtxa__arguments_make(nvtxa__arguments *arguments, const nvtxa__rec
   if (status != NVTXA_OK) {
     return status;
   }
+  arguments->wait_for_range = !has_own_capture(recipe) && can_be_named(recipe->capture_range);
   int result = add_options(arguments, recipe, hooks);
   result = result == 0 ? add_given(arguments, recipe) : result;
   result = result == 0 ? add_output(arguments, recipe) : result;

@@ -105,7 +105,6 @@ nvtxa_status nvtxa__facts_take_extra(const nvtxa__rundir *rundir, const nvtxa_ho
   char *data = NULL;
   size_t length;
   if (fstatat(rundir->fd, NVTXA__EXTRA_FILE, &info, 0) != 0 || info.st_size == 0) {
-    unlinkat(rundir->fd, NVTXA__EXTRA_FILE, 0);
     return NVTXA_OK; /* the command had nothing to say */
   }
   char *shown = nvtxa__join(rundir->path, NVTXA__EXTRA_FILE);
@@ -116,9 +115,6 @@ nvtxa_status nvtxa__facts_take_extra(const nvtxa__rundir *rundir, const nvtxa_ho
                                          NVTXA__YAML_SIZE_LIMIT, &data, &length, reterr);
   if (status == NVTXA_OK) {
     status = nvtxa_manifest_draft_fill_in(draft, data, length, shown, hooks, reterr);
-  }
-  if (status == NVTXA_OK) {
-    unlinkat(rundir->fd, NVTXA__EXTRA_FILE, 0);
   }
   free(data);
   free(shown);

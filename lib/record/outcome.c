@@ -12,13 +12,44 @@
 static const char trace_hint[] =
     "See what nsys prints with -v -v, or try the command without recording it.";
 
+static bool has(const char *data, size_t length, const char *part) {
+  return memmem(data, length, part, strlen(part)) != NULL;
+}
+
+static void keep_once(char kept[NVTXA__EXCERPT], const char *data, size_t length) {
+  if (kept[0] == '\0') {
+    nvtxa__excerpt(kept, NVTXA__EXCERPT, data, length);
+  }
+}
+
+/* Between the end of the capture and a whole trace, an interrupt would lose it. Where nsys waits
+ * for the end of the command, nothing comes after that; else the command may still run. */
+static void watch_writing(nvtxa__signs *signs, const char *data, size_t length) {
+  bool whole = has(data, length, "[1/1]") && has(data, length, "100%");
+  if (has(data, length, signs->started ? "Capture range ended" : "Generating")) {
+    signs->foreground->busy = true;
+  } else if (whole && signs->started) {
+    signs->foreground->busy = false;
+  }
+}
+
 void nvtxa__outcome_watch(void *user, const char *data, size_t length) {
+  static const char *const usual[] = {"Generat", "Capture range", "[1/1]", ".nsys-rep"};
   nvtxa__signs *signs = user;
-  static const char entered[] = "Capture range started";
-  static const char importer[] = "mporter";
-  signs->started = signs->started || memmem(data, length, entered, sizeof entered - 1) != NULL;
-  if (signs->importer[0] == '\0' && memmem(data, length, importer, sizeof importer - 1) != NULL) {
-    nvtxa__excerpt(signs->importer, sizeof signs->importer, data, length);
+  bool known = length == 0;
+  for (size_t i = 0; i < NVTXA__COUNT(usual); i++) {
+    known = known || has(data, length, usual[i]);
+  }
+  signs->odd = signs->odd || !known;
+  signs->started = signs->started || has(data, length, "Capture range started");
+  if (has(data, length, "mporter")) {
+    keep_once(signs->importer, data, length);
+  }
+  if (has(data, length, "Failed to create")) {
+    keep_once(signs->not_written, data, length);
+  }
+  if (signs->foreground != NULL) {
+    watch_writing(signs, data, length);
   }
 }
 
@@ -62,29 +93,11 @@ static nvtxa_status not_imported(const nvtxa__outcome *outcome, const char *show
                      printed);
 }
 
-/* A command line that nsys did not like, a command that it could not start. */
-static bool nsys_complained(const nvtxa__outcome *outcome) {
-  char text[NVTXA__OUTPUT_TEXT];
-  return outcome->result->code != 0 && !outcome->signs->started &&
-         strstr(nvtxa__output_text(outcome->output, text), "usage: nsys") != NULL;
-}
-
-static nvtxa_status nothing(const nvtxa__outcome *outcome, const char *shown,
-                            nvtxa_error **reterr) {
-  char text[NVTXA__OUTPUT_TEXT];
+static nvtxa_status never_entered(const nvtxa__outcome *outcome, const char *shown,
+                                  const char *printed, nvtxa_error **reterr) {
   char quoted[NVTXA__QUOTED];
   const char *range = outcome->capture_range;
-  const char *printed = nvtxa__output_text(outcome->output, text);
-  if (nsys_complained(outcome)) {
-    return nvtxa__fail(reterr, NVTXA_ERROR_NSYS_FAILED,
-                       &(nvtxa__where){.hint = "Look at what is given to it (--print-command)."},
-                       "nsys did not accept its command line: %s", printed);
-  }
-  if (outcome->signs->started || outcome->output->error[0] != '\0') {
-    return nvtxa__fail(reterr, NVTXA_ERROR_TRACE_MISSING,
-                       &(nvtxa__where){.file = shown, .hint = trace_hint}, "nsys left no trace: %s",
-                       printed[0] == '\0' ? "it said nothing" : printed);
-  }
+  bool odd = outcome->signs->odd;
   return nvtxa__fail(
       reterr, NVTXA_ERROR_TRACE_MISSING,
       &(nvtxa__where){
@@ -92,8 +105,36 @@ static nvtxa_status nothing(const nvtxa__outcome *outcome, const char *shown,
           .hint = "Does the command push a range of that name, in a process that it starts itself? "
                   "To see which ranges there are, capture all of it (--nsys-arg "
                   "--capture-range=none) and list them with nvtxa ranges."},
-      "nsys left no trace: the capture range '%s' was never entered",
-      nvtxa__quote(quoted, range, strlen(range)));
+      "nsys left no trace: the capture range '%s' was never entered%s%s%s%s",
+      nvtxa__quote(quoted, range, strlen(range)),
+      outcome->interrupted ? " before the interrupt" : "", odd ? " (nsys said: " : "",
+      odd ? printed : "", odd ? ")" : "");
+}
+
+static nvtxa_status nothing(const nvtxa__outcome *outcome, const char *shown,
+                            nvtxa_error **reterr) {
+  char text[NVTXA__OUTPUT_TEXT];
+  const char *printed = nvtxa__output_text(outcome->output, text);
+  if (strstr(printed, "usage: nsys") != NULL) {
+    return nvtxa__fail(reterr, NVTXA_ERROR_NSYS_FAILED,
+                       &(nvtxa__where){.hint = "Look at what is given to it (--print-command)."},
+                       "nsys did not accept its command line: %s", printed);
+  }
+  if (outcome->result->disk_was_full) {
+    return nvtxa__fail(reterr, NVTXA_ERROR_IO,
+                       &(nvtxa__where){.file = outcome->rundir->path,
+                                       .errnum = ENOSPC,
+                                       .hint = "Free some space there, or record elsewhere."},
+                       "nsys left no trace, and the disk had no room left while it worked");
+  }
+  if (outcome->capture_range != NULL && !outcome->signs->started &&
+      outcome->output->error[0] == '\0') {
+    return never_entered(outcome, shown, printed, reterr);
+  }
+  return nvtxa__fail(reterr, NVTXA_ERROR_TRACE_MISSING,
+                     &(nvtxa__where){.file = shown, .hint = trace_hint}, "nsys left no trace%s: %s",
+                     outcome->interrupted ? " after the interrupt" : "",
+                     printed[0] == '\0' ? "it said nothing" : printed);
 }
 
 static nvtxa_status explain(const nvtxa__outcome *outcome, const nvtxa__leftovers *left,
@@ -129,6 +170,14 @@ nvtxa_status nvtxa__outcome_judge(const nvtxa__outcome *outcome, bool *ret_any,
     status =
         nvtxa__fail(reterr, NVTXA_ERROR_TRACE_MISSING,
                     &(nvtxa__where){.file = shown, .hint = trace_hint}, "nsys left an empty trace");
+  } else if (outcome->signs->not_written[0] != '\0') {
+    /* What is there came from elsewhere: an earlier nsys that outlived its recording. */
+    *ret_any = false;
+    status =
+        nvtxa__fail(reterr, NVTXA_ERROR_TRACE_MISSING,
+                    &(nvtxa__where){.file = shown, .hint = "Record again, into another directory."},
+                    "another program wrote a trace here meanwhile, and nsys left none: %s",
+                    outcome->signs->not_written);
   }
   free(shown);
   return status;

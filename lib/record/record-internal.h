@@ -22,6 +22,7 @@ typedef struct nvtxa__arguments {
   const char **items; /* NULL-terminated */
   size_t count;
   size_t capacity;
+  bool wait_for_range; /* nsys shall begin at the capture range */
 } nvtxa__arguments;
 
 /* What the arguments are made of. */
@@ -77,8 +78,7 @@ void nvtxa__facts_free(nvtxa__facts *facts);
 nvtxa_status nvtxa__facts_fill_in(const nvtxa__facts *facts, const char *program,
                                   nvtxa_manifest_draft *draft, nvtxa_error **reterr);
 
-/* What the command wrote for the manifest goes into it, and the file goes away. A file that is no
- * YAML stays, and is an error. */
+/* What the command wrote for the manifest goes into it. On failure the manifest is as it was. */
 nvtxa_status nvtxa__facts_take_extra(const nvtxa__rundir *rundir, const nvtxa_hooks *hooks,
                                      nvtxa_manifest_draft *draft, nvtxa_error **reterr);
 
@@ -86,8 +86,11 @@ nvtxa_status nvtxa__facts_take_extra(const nvtxa__rundir *rundir, const nvtxa_ho
 
 /* Seen in what nsys printed. */
 typedef struct nvtxa__signs {
-  bool started;                  /* the capture range was entered */
-  char importer[NVTXA__EXCERPT]; /* what became of the importer; "": nothing bad */
+  bool started;                     /* the capture range was entered */
+  char importer[NVTXA__EXCERPT];    /* what became of the importer; "": nothing bad */
+  char not_written[NVTXA__EXCERPT]; /* why the trace is not where it belongs; "": it is */
+  bool odd;                         /* it said something that it does not say always */
+  nvtxa__foreground *foreground;    /* to tell when nsys is busy with the trace; may be NULL */
 } nvtxa__signs;
 
 /* Gets each line, with an nvtxa__signs. */
@@ -95,10 +98,11 @@ void nvtxa__outcome_watch(void *signs, const char *data, size_t length);
 
 typedef struct nvtxa__outcome {
   const nvtxa__rundir *rundir;
-  const char *capture_range;
+  const char *capture_range; /* NULL: nsys did not wait for one */
   const nvtxa__output *output;
   const nvtxa__result *result;
   const nvtxa__signs *signs;
+  bool interrupted;
 } nvtxa__outcome;
 
 /* NVTXA_OK where a trace is there; else an error that says why there is none. *ret_any: something

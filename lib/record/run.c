@@ -66,8 +66,7 @@ static nvtxa_status ask_version(const struct work *work, nvtxa_error **reterr) {
 
 /* The caller's environment, and where the command may write facts. */
 static nvtxa_status make_environment(struct work *work, char *variable, nvtxa_error **reterr) {
-  static char *fallback[] = {(char *)"PATH=/usr/local/bin:/usr/bin:/bin", NULL};
-  char *const *given = work->record->environment == NULL ? fallback : work->record->environment;
+  char *const *given = nvtxa__program_given(work->record->environment);
   size_t length = strlen(NVTXA_MANIFEST_EXTRA);
   size_t count = 0;
   while (given[count] != NULL) {
@@ -101,6 +100,7 @@ static nvtxa_status run_nsys(struct work *work, nvtxa_error **reterr) {
       .timeout_ns = -1,
       .deadline_ns = INT64_MAX,
   };
+  work->signs.foreground = &record->foreground;
   work->output =
       (nvtxa__output){.hooks = &record->hooks, .line = nvtxa__outcome_watch, .user = &work->signs};
   return nvtxa__child_run(&child, record->arguments.items, "nsys: recording", &work->output,
@@ -111,62 +111,96 @@ static void tell(const struct work *work, nvtxa_record_result *result) {
   bool by_signal = work->result.ending == NVTXA__ENDED_BY_SIGNAL;
   result->ran = true;
   result->exit_status = by_signal ? 128 + work->result.code : work->result.code;
-  result->interrupted = work->record->foreground.interrupted;
+  result->interrupted = nvtxa__cancelled(&work->record->hooks);
 }
 
 /* ---- after it ---- */
 
-/* The first of two failures is the one to tell; the second is logged. */
-static nvtxa_status first_of(const struct work *work, nvtxa_status first, nvtxa_status second,
-                             nvtxa_error *second_error, nvtxa_error **reterr) {
-  if (first == NVTXA_OK) {
-    return nvtxa__pass_on(reterr, second, second_error);
+/* Of what goes wrong, the first is told and the others are logged. */
+struct failures {
+  const nvtxa_hooks *hooks;
+  nvtxa_status status;
+  nvtxa_error *error;
+};
+
+static void note_failure(struct failures *failures, nvtxa_status status, nvtxa_error *error) {
+  if (status == NVTXA_OK) {
+    return;
   }
-  if (second_error != NULL) {
-    nvtxa__log(&work->record->hooks, NVTXA_LOG_NOTICE, "and: %s",
-               nvtxa_error_message(second_error));
+  if (failures->status == NVTXA_OK) {
+    failures->status = status;
+    failures->error = error;
+    return;
   }
-  nvtxa_error_free(second_error);
-  return first;
+  if (error != NULL) {
+    nvtxa__log(failures->hooks, NVTXA_LOG_NOTICE, "and: %s", nvtxa_error_message(error));
+  }
+  nvtxa_error_free(error);
 }
 
-/* What is known goes into the manifest, even where the command's own facts cannot be read. */
-static nvtxa_status write_manifest(const struct work *work, int exit_status, nvtxa_error **reterr) {
+static nvtxa_status lost_status(nvtxa_error **reterr) {
+  return nvtxa__fail(
+      reterr, NVTXA_ERROR_NSYS_FAILED,
+      &(nvtxa__where){.hint = "Do not ignore SIGCHLD, nor wait for children that are not yours, "
+                              "while a run is recorded."},
+      "the exit status of the command was lost: this process ignores SIGCHLD, or another part of "
+      "it "
+      "collects every child");
+}
+
+/* What is known goes into the manifest, even where the command's own facts cannot. Whether it is
+ * there. */
+static bool write_manifest(const struct work *work, int exit_status, struct failures *failures) {
   nvtxa_record *record = work->record;
   nvtxa_error *error = NULL;
-  nvtxa_status extra =
-      nvtxa__facts_take_extra(&work->rundir, &record->hooks, record->manifest, reterr);
-  nvtxa_status status =
-      nvtxa__facts_fill_in(&work->facts, record->program, record->manifest, &error);
-  if (status == NVTXA_OK && exit_status != 0) {
+  nvtxa_status status = NVTXA_OK;
+  if (exit_status != 0) {
     status = nvtxa_manifest_draft_set_integer(record->manifest, "exit_status", exit_status, &error);
+  }
+  nvtxa_error *extra_error = NULL;
+  nvtxa_status extra = status == NVTXA_OK ? nvtxa__facts_take_extra(&work->rundir, &record->hooks,
+                                                                    record->manifest, &extra_error)
+                                          : NVTXA_OK;
+  if (status == NVTXA_OK) {
+    status = nvtxa__facts_fill_in(&work->facts, record->program, record->manifest, &error);
   }
   if (status == NVTXA_OK) {
     status = nvtxa__record_write_manifest(record, &work->rundir, &error);
   }
-  return status == NVTXA_OK ? extra : first_of(work, extra, status, error, reterr);
+  if (status == NVTXA_OK && extra == NVTXA_OK) {
+    unlinkat(work->rundir.fd, NVTXA__EXTRA_FILE, 0);
+  }
+  note_failure(failures, status, error);
+  note_failure(failures, extra, extra_error);
+  return status == NVTXA_OK;
 }
 
 static nvtxa_status finish(struct work *work, int exit_status, nvtxa_error **reterr) {
+  const nvtxa_record *record = work->record;
   const nvtxa__outcome outcome = {
       .rundir = &work->rundir,
-      .capture_range = work->record->capture_range,
+      .capture_range = record->arguments.wait_for_range ? record->capture_range : NULL,
       .output = &work->output,
       .result = &work->result,
       .signs = &work->signs,
+      .interrupted = nvtxa__cancelled(&record->hooks),
   };
   bool any;
   nvtxa_error *error = NULL;
-  nvtxa_status judged = nvtxa__outcome_judge(&outcome, &any, reterr);
+  struct failures failures = {.hooks = &record->hooks};
+  nvtxa_status judged = nvtxa__outcome_judge(&outcome, &any, &error);
+  note_failure(&failures, judged, error);
   if (!any) {
     unlinkat(work->rundir.fd, NVTXA__EXTRA_FILE, 0);
-    return judged;
-  }
-  nvtxa_status written = write_manifest(work, exit_status, &error);
-  if (judged == NVTXA_OK && (written == NVTXA_OK || written == NVTXA_ERROR_MANIFEST_SYNTAX)) {
+  } else if (write_manifest(work, exit_status, &failures) && judged == NVTXA_OK) {
     nvtxa__rundir_forget_earlier(&work->rundir);
   }
-  return written == NVTXA_OK ? judged : first_of(work, judged, written, error, reterr);
+  if (work->result.ending == NVTXA__ENDED_UNSEEN) {
+    error = NULL;
+    nvtxa_status lost = lost_status(&error);
+    note_failure(&failures, lost, error);
+  }
+  return nvtxa__pass_on(reterr, failures.status, failures.error);
 }
 
 /* ---- all of it ---- */
@@ -196,6 +230,7 @@ static nvtxa_status record_in(struct work *work, nvtxa_record_result *result,
   if (status == NVTXA_OK) {
     tell(work, result);
     status = finish(work, result->exit_status, reterr);
+    result->ran = status != NVTXA_ERROR_NSYS_FAILED; /* else it was about nsys alone */
   }
   free(work->environment);
   nvtxa__buffer_free(&text);

@@ -15,7 +15,8 @@
 
 #include "record-internal.h"
 
-static const char earlier_name[] = ".nvtxa-earlier";
+static const char earlier_name[] = ".nvtxa-earlier"; /* an earlier run, whole */
+static const char moving_name[] = ".nvtxa-moving";   /* on its way there */
 
 static nvtxa_status failed(const char *path, const char *doing, nvtxa_error **reterr) {
   return nvtxa__fail(reterr, NVTXA_ERROR_IO,
@@ -151,23 +152,42 @@ static int remove_one(void *user, const char *name) {
   return 0;
 }
 
-static int open_earlier(const nvtxa__rundir *rundir) {
-  return openat(rundir->fd, earlier_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+static int open_inside(const nvtxa__rundir *rundir, const char *name) {
+  return openat(rundir->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* Where an earlier run is aside already, what is here now is of a recording that came to nothing.
- */
-static nvtxa_status set_aside(nvtxa__rundir *rundir, nvtxa_error **reterr) {
-  bool made = mkdirat(rundir->fd, earlier_name, 0700) == 0;
-  int earlier = made || errno == EEXIST ? open_earlier(rundir) : -1;
-  struct move move = {rundir->fd, earlier};
-  rundir->has_earlier = earlier >= 0;
-  nvtxa_status status =
-      earlier >= 0 && for_each_file(rundir->fd, made ? move_one : remove_one, &move) == 0
-          ? NVTXA_OK
-          : failed(rundir->path, "set the earlier run aside", reterr);
-  nvtxa__close(&earlier);
-  return status;
+/* A run that could not be set aside whole, or whose recording was killed meanwhile: nothing was
+ * made in its place. */
+static void finish_moving_back(const nvtxa__rundir *rundir) {
+  struct move move = {open_inside(rundir, moving_name), rundir->fd};
+  if (move.from >= 0) {
+    for_each_file(move.from, move_one, &move);
+    unlinkat(rundir->fd, moving_name, AT_REMOVEDIR);
+  }
+  nvtxa__close(&move.from);
+}
+
+static int move_aside(const nvtxa__rundir *rundir) {
+  if (mkdirat(rundir->fd, moving_name, 0700) != 0) {
+    return -1;
+  }
+  struct move move = {rundir->fd, open_inside(rundir, moving_name)};
+  int result = move.to < 0 ? -1 : for_each_file(rundir->fd, move_one, &move);
+  nvtxa__close(&move.to);
+  result = result == 0 ? renameat(rundir->fd, moving_name, rundir->fd, earlier_name) : -1;
+  int errnum = errno;
+  finish_moving_back(rundir);
+  errno = errnum;
+  return result;
+}
+
+/* Where an earlier run is aside already, what is here now is what was made in its place, and came
+ * to nothing. */
+static nvtxa_status set_aside(nvtxa__rundir *rundir, bool is_aside, nvtxa_error **reterr) {
+  struct move move = {rundir->fd, -1};
+  int result = is_aside ? for_each_file(rundir->fd, remove_one, &move) : move_aside(rundir);
+  rundir->has_earlier = result == 0;
+  return result == 0 ? NVTXA_OK : failed(rundir->path, "set the earlier run aside", reterr);
 }
 
 static nvtxa_status look_for_earlier(nvtxa__rundir *rundir, bool force, nvtxa_error **reterr) {
@@ -175,10 +195,11 @@ static nvtxa_status look_for_earlier(nvtxa__rundir *rundir, bool force, nvtxa_er
   struct stat info;
   bool aside = fstatat(rundir->fd, earlier_name, &info, AT_SYMLINK_NOFOLLOW) == 0;
   nvtxa_status status = NVTXA_OK;
+  finish_moving_back(rundir);
   if (for_each_file(rundir->fd, list_one, &list) != 0) {
     status = failed(rundir->path, "see what is in the run directory", reterr);
   } else if ((aside || list.length > 0) && force) {
-    status = set_aside(rundir, reterr);
+    status = set_aside(rundir, aside, reterr);
   } else if (aside) {
     status = nvtxa__fail(reterr, NVTXA_ERROR_RUN_EXISTS,
                          &(nvtxa__where){.file = rundir->path,
@@ -234,7 +255,7 @@ static int found_one(void *user, const char *name) {
 /* All of it or nothing: the trace of one run must not stand beside the manifest of another. */
 static void put_back(nvtxa__rundir *rundir, const nvtxa_hooks *hooks) {
   bool taken = false;
-  struct move move = {open_earlier(rundir), rundir->fd};
+  struct move move = {open_inside(rundir, earlier_name), rundir->fd};
   if (move.from >= 0 && for_each_file(rundir->fd, found_one, &taken) == 0 && !taken) {
     for_each_file(move.from, move_one, &move);
   }

@@ -27,6 +27,8 @@ OLD_SCHEMA = SOURCE / "docs" / "schema" / "analysis-1.schema.json"
 # writes its process id to the file that STANDIN_TELL names, and never ends; not even when asked to,
 # with STANDIN_STUBBORN. `profile` runs the command, leaves the files that STANDIN_LEAVES names beside
 # its --output, and writes its arguments, NUL after each, to the file that STANDIN_ARGUMENTS names.
+# With STANDIN_WRITES it takes a second to write its trace, having made the file of that name, and an
+# interrupt loses it.
 # `export` gives the file that STANDIN_EXPORT names.
 STANDIN = """\
 #!{python}
@@ -61,8 +63,14 @@ elif arguments[0] == "profile":
         os.killpg(child.pid, signal.SIGTERM)
     signal.signal(signal.SIGINT, interrupt)
     status = child.wait()
+    if "STANDIN_WRITES" in os.environ:
+        print("Generating 'it'", flush=True)
+        pathlib.Path(os.environ["STANDIN_WRITES"]).touch()
+        time.sleep(1)
     interrupted = (replay / "interrupts").exists()
     leaves = os.environ.get("STANDIN_LEAVES", "trace.nsys-rep").split()
+    if interrupted and "STANDIN_WRITES" in os.environ:
+        leaves = []
     if leaves:
         print("Capture range started in the application.")
     for name in leaves:

@@ -68,6 +68,9 @@ class CommandLines(RecordCase):
                 ("record-bad-set", "record", "--run-dir", "a", "--set", "seed", "true"),
                 ("record-own-key", "record", "--run-dir", "a", "--set", "run_id=1", "true"),
                 ("record-bad-key", "record", "--run-dir", "a", "--set", "a..b=1", "true"),
+                ("record-below-a-key", "record", "--run-dir", "a", "--set", "git_commit.x=1", "true"),
+                ("record-below-own-key", "record", "--run-dir", "a", "--set", "exit_status.x=1",
+                 "true"),
                 ("record-key-in-the-way", "record", "--run-dir", "a", "--set", "a=1", "--set",
                  "a.b=1", "true"),
                 ("init-no-trace", "init", "--capture-range", "a", "out"),
@@ -105,9 +108,23 @@ class CommandLines(RecordCase):
                            capture_output=True)
             self.assertEqual((self.top / "arguments").read_bytes(), direct)
 
+    def test_printed_command_leaves_open_files_alone(self):
+        """The numbers for the command's streams may be taken where it is run by hand."""
+        printed = self.record("--print-command", "--", "echo", "hello").stdout
+        (self.top / "out").mkdir()
+        script = b"exec 8> eight 9> nine; " + printed
+        done = subprocess.run(["sh", "-c", script], cwd=self.top, env=self.environment(),
+                              check=True, capture_output=True)
+        self.assertIn(b"hello\n", done.stdout)
+        self.assertEqual((self.top / "eight").read_bytes() + (self.top / "nine").read_bytes(), b"")
+        printed = self.record("--nsys", "A=b", "--print-command", "--", "true").stdout
+        self.assertTrue(printed.startswith(b"'A=b' profile "), printed)
+
     def test_arguments_that_nsys_cannot_get(self):
         for name, *arguments in (
                 ("record-bad-path", "record", "--run-dir", 'a"b', "--", "true"),
+                ("record-stray-argument", "record", "--run-dir", "out", "--nsys-arg=--wait",
+                 "--nsys-arg=all", "--nsys-arg=true", "true"),
                 ("record-own-output", "record", "--run-dir", "out", "--nsys-arg=-oelsewhere", "true")):
             self.assert_status(self.golden(name, *arguments), 1)
 
@@ -156,8 +173,21 @@ nsys_version: NVIDIA Nsight Systems version 2025.1.3
         self.assertEqual(self.left(), ["manifest.yaml", "trace.nsys-rep"])
         self.assertIn("exit_status: 7\n", self.manifest())
         done = self.record("--", "sh", "-c", "kill -9 $$", run_dir="killed", status=137)
-        self.assertIn(b"status 137: signal 9 (Killed)\n", done.stderr)
+        self.assertIn(b"status 137, as by signal 9 (Killed)\n", done.stderr)
         self.assertIn("exit_status: 137\n", self.manifest("killed"))
+        done = self.record("--", "sh", "-c", "exit 200", run_dir="high", status=200)
+        self.assertIn(b"the command ended with status 200\n", done.stderr)
+
+    def test_signals_ignored_by_the_parent(self):
+        """An end is noticed all the same, and what nohup has ignored stays so for the command."""
+        for number, script, status in ((signal.SIGCHLD, "exit 7", 7),
+                                       (signal.SIGHUP, "kill -HUP $$; exit 8", 8)):
+            done = subprocess.run(
+                ["sh", "-c", f'trap "" {number.name[3:]}; exec "$@"', "sh", self.bin / "nvtxa",
+                 "record", "--run-dir", "out", "--force", "--", "sh", "-c", script],
+                cwd=self.top, env=self.environment(), capture_output=True)
+            self.assert_status(done, status)
+            self.assertIn(f"exit_status: {status}\n", self.manifest())
 
     def test_place_of_a_profile(self):
         for _ in range(2):
@@ -227,10 +257,11 @@ class Manifests(RecordCase):
     def test_text_that_is_not_utf8(self):
         done = self.record("--set=workload.t=\udcff", "--", "true", status=2)
         self.assertIn(b"is not UTF-8", done.stderr)
-        self.record("--", "true", "caf\udce9\x1b", run_dir="o\udce9")
+        self.record("--", "true", "caf\udce9\x1b")
         self.assertIn("""command_line: "true 'caf'\\"$(printf '\\\\351')\\"''\\"$(printf '\\\\033')\\"''"\n""",
-                      self.manifest("o\udce9"))
-        self.assertIn("expected_trace_path: \"o\ufffd/trace.nsys-rep\"\n", self.manifest("o\udce9"))
+                      self.manifest())
+        done = self.record("--", "true", run_dir="o\udce9", status=1)
+        self.assertIn(b"o\\xE9/trace' is not UTF-8, with which nsys fails\n", done.stderr)
 
     def facts(self, text, *arguments, status=0):
         (self.top / "facts").write_text(text)
@@ -259,6 +290,18 @@ class Manifests(RecordCase):
         self.assertIn(b"out/manifest-extra.yaml:1: not valid YAML", done.stderr)
         self.assertEqual(self.left(), ["manifest-extra.yaml", "manifest.yaml", "trace.nsys-rep"])
         self.assertEqual(self.analysis()["run"]["capture_range"], "profile-target")
+
+    def test_facts_that_no_manifest_may_have(self):
+        """What is known is written without them."""
+        for text, message in (("workload: {a: 1}\ndevice: {a: b}\n", b":2: 'device' is a mapping"),
+                              ("git_commit: [1]\n", b":1: 'git_commit' is a sequence"),
+                              ("{" + ", ".join(f"k{i}: 1" for i in range(1001)) + "}",
+                               b":1: a mapping with more than 1000 keys")):
+            done = self.facts(text, "--force", status=1)
+            self.assertIn(b"out/manifest-extra.yaml" + message, done.stderr)
+            self.assertIn(b"trace and manifest are there without them.\n", done.stderr)
+            self.assertEqual(self.left(), ["manifest-extra.yaml", "manifest.yaml", "trace.nsys-rep"])
+            self.assertNotIn("a: 1", self.manifest())
 
     def test_no_facts(self):
         self.facts("")
@@ -304,6 +347,19 @@ class Traps(RecordCase):
     def test_trace_elsewhere(self):
         self.fails("nsys left no trace: Capture range started in the application.; Failed to create "
                    "it\n", leaves="../trace.nsys-rep", says="Failed to create it")
+
+    def test_trace_of_somebody_else(self):
+        """An nsys that outlived its recording wrote there meanwhile."""
+        self.fails("another program wrote a trace here meanwhile, and nsys left none: Failed to "
+                   "create 'x': File exists.\n", leaves="trace.nsys-rep", left=["trace.nsys-rep"],
+                   says="Failed to create 'x': File exists.")
+
+    def test_never_entered_with_a_word_of_nsys(self):
+        self.fails("was never entered (nsys said: WARNING: odd)\n", says="WARNING: odd")
+
+    def test_nothing_to_enter(self):
+        """nsys did not wait for a range, so that is no reason."""
+        self.fails("nsys left no trace: Generated:\n", options=("--nsys-arg=--capture-range=none",))
 
     def test_usage(self):
         """nsys did not like what it got."""
@@ -425,6 +481,23 @@ class Interrupted(RecordCase):
         self.assertIn(b"nvtxa: interrupted: waiting for nsys", errors)
 
 
+    def test_while_the_trace_is_written(self):
+        """nsys is left alone then: an interrupt would lose the trace."""
+        writing = self.top / "writing"
+        process = subprocess.Popen(
+            [self.bin / "nvtxa", "record", "--run-dir", "out", "--nsys-arg=--capture-range=none",
+             "--", "true"], cwd=self.top, env=self.environment(STANDIN_WRITES=str(writing)),
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        while not writing.exists():
+            time.sleep(0.02)
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, errors)
+        self.assertFalse((self.replay / "interrupts").exists())
+        self.assertEqual(self.left(), ["manifest.yaml", "trace.nsys-rep"])
+
+
 class Init(RecordCase):
     def setUp(self):
         super().setUp()
@@ -483,6 +556,8 @@ nsys_version: null
         self.assertIn(b"nvtxa: none.nsys-rep: cannot look at the trace: No such file", done.stderr)
         (self.top / "directory").mkdir()
         self.assertIn(b"not a regular file", self.init(trace="directory", status=1).stderr)
+        (self.top / "empty").write_text("")
+        self.assertIn(b"the trace is empty", self.init(trace="empty", status=1).stderr)
         self.assertIsNone(self.left())
 
 

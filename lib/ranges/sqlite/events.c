@@ -341,7 +341,9 @@ nvtxa_status nvtxa__events_read(nvtxa__events *events, nvtxa__database *database
     status = nvtxa__fail(reterr, NVTXA_ERROR_SQLITE_TABLE,
                          &(nvtxa__where){.file = database->path,
                                          .hint = "Profile with `nsys profile --trace=nvtx` (and "
-                                                 "cuda), and see that the program makes ranges."},
+                                                 "cuda), and see that the program makes ranges. "
+                                                 "On a busy machine nsys may lose all that a short "
+                                                 "program did: then record it again."},
                          "no NVTX data in this export: it has no table NVTX_EVENTS");
   }
   if (status == NVTXA_OK && has) {
