@@ -5,8 +5,8 @@ set -eu
 
 build='gcc libc6-dev meson ninja-build pkg-config
   libfyaml-dev libjansson-dev libsqlite3-dev libxxhash-dev nettle-dev libsmartcols-dev'
-tests='g++ clang binutils libcriterion-dev python3 python3-jsonschema scdoc abigail-tools'
-ci='git clang-format doxygen valgrind libc6-dbg mmdebstrap libssh-4'
+tests='g++ clang binutils git libcriterion-dev python3 python3-jsonschema scdoc abigail-tools'
+ci='clang-format doxygen valgrind libc6-dbg mmdebstrap libssh-4'
 
 wanted=
 for group in "$@"; do
