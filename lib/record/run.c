@@ -143,9 +143,8 @@ static nvtxa_status lost_status(nvtxa_error **reterr) {
       reterr, NVTXA_ERROR_NSYS_FAILED,
       &(nvtxa__where){.hint = "Do not ignore SIGCHLD, nor wait for children that are not yours, "
                               "while a run is recorded."},
-      "the exit status of the command was lost: this process ignores SIGCHLD, or another part of "
-      "it "
-      "collects every child");
+      "the exit status of the command was lost: this process ignores SIGCHLD, or collects every "
+      "child elsewhere");
 }
 
 /* What is known goes into the manifest, even where the command's own facts cannot. Whether it is
@@ -200,25 +199,35 @@ static nvtxa_status finish(struct work *work, int exit_status, nvtxa_error **ret
     nvtxa_status lost = lost_status(&error);
     note_failure(&failures, lost, error);
   }
-  return nvtxa__pass_on(reterr, failures.status, failures.error);
+  return failures.status == NVTXA_OK ? NVTXA_OK
+                                     : nvtxa__pass_on(reterr, failures.status, failures.error);
 }
 
 /* ---- all of it ---- */
 
+/* "NVTXA_MANIFEST_EXTRA=..." with an absolute path: the command may change its directory. */
+static nvtxa_status name_extra(const nvtxa__rundir *rundir, nvtxa__buffer *ret,
+                               nvtxa_error **reterr) {
+  char *directory = realpath(rundir->path, NULL);
+  if (directory == NULL && errno != ENOMEM) {
+    return nvtxa__fail(reterr, NVTXA_ERROR_IO,
+                       &(nvtxa__where){.file = rundir->path, .errnum = errno},
+                       "cannot find out the absolute path of the run directory");
+  }
+  int result =
+      directory == NULL
+          ? -1
+          : nvtxa__buffer_printf(ret, NVTXA_MANIFEST_EXTRA "=%s/" NVTXA__EXTRA_FILE, directory);
+  free(directory);
+  return result == 0 ? NVTXA_OK : nvtxa__out_of_memory(reterr);
+}
+
 static nvtxa_status record_in(struct work *work, nvtxa_record_result *result,
                               nvtxa_error **reterr) {
-  char *variable = NULL;
-  char *directory = realpath(work->rundir.path, NULL);
-  nvtxa_status status = NVTXA_OK;
-  nvtxa__buffer text = {0};
-  if (directory == NULL ||
-      nvtxa__buffer_printf(&text, NVTXA_MANIFEST_EXTRA "=%s/" NVTXA__EXTRA_FILE, directory) != 0) {
-    status = nvtxa__out_of_memory(reterr);
-  }
-  variable = text.data;
-  free(directory);
+  nvtxa__buffer variable = {0};
+  nvtxa_status status = name_extra(&work->rundir, &variable, reterr);
   if (status == NVTXA_OK) {
-    status = make_environment(work, variable, reterr);
+    status = make_environment(work, variable.data, reterr);
   }
   if (status == NVTXA_OK) {
     status = ask_version(work, reterr);
@@ -233,7 +242,7 @@ static nvtxa_status record_in(struct work *work, nvtxa_record_result *result,
     result->ran = status != NVTXA_ERROR_NSYS_FAILED; /* else it was about nsys alone */
   }
   free(work->environment);
-  nvtxa__buffer_free(&text);
+  nvtxa__buffer_free(&variable);
   return status;
 }
 
