@@ -137,8 +137,9 @@ class Traps(RecordCase):
     def test_numbered(self):
         """Each one becomes a run of its own."""
         for _ in range(10):
-            done = self.record("run", "--force", "--nsys-arg=--capture-range-end=repeat:2", "--",
-                               RECORDED, "repeat", "3")
+            shutil.rmtree(self.top / "run", ignore_errors=True)
+            done = self.record("run", "--nsys-arg=--capture-range-end=repeat:2", "--", RECORDED,
+                               "repeat", "3")
             init = [run([NVTXA, "init", "--trace", f"run/trace.{number}.nsys-rep", "--force",
                          "--capture-range", "profile-target", "--iterations", "2", number],
                         cwd=self.top) for number in "12"]
