@@ -13,6 +13,7 @@
 #include "failure.h"
 #include "probe.h"
 #include "signals.h"
+#include "source.h"
 #include "terminal.h"
 #include "text.h"
 
@@ -62,7 +63,6 @@ static nvtxa_status examine(const doctor_options *options, nvtxa_doctor **ret_do
                             nvtxa_error **error) {
   char myself[PATH_MAX];
   const char *const probe[] = {myself, "doctor", "--push-ranges", NULL};
-  const char *temporary = getenv("TMPDIR");
   nvtxa_hooks hooks = NVTXA_HOOKS_INIT;
   nvtxa_doctor_options what = NVTXA_DOCTOR_OPTIONS_INIT;
   cli_terminal_watch(&hooks, options->common.verbosity, options->common.progress);
@@ -70,7 +70,7 @@ static nvtxa_status examine(const doctor_options *options, nvtxa_doctor **ret_do
   what.nsys = options->common.nsys;
   what.environment = environ;
   what.directory = options->directory;
-  what.temporary_directory = temporary != NULL && temporary[0] != '\0' ? temporary : NULL;
+  what.temporary_directory = cli_temporary_directory();
   what.hooks = &hooks;
   what.probe = cli_probe_is_built() && find_myself(myself) ? probe : NULL;
   nvtxa_status status = nvtxa_doctor_examine(&what, ret_doctor, error);

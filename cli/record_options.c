@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "cli.h"
+#include "list.h"
 #include "record_options.h"
 #include "terminal.h"
 #include "usage.h"
@@ -89,7 +90,8 @@ static const struct option long_options[] = {
 
 static int add_nsys_argument(record_options *options) {
   size_t count = options->nsys_argument_count;
-  const char **arguments = realloc(options->nsys_arguments, (count + 2) * sizeof *arguments);
+  const char **arguments = cli_list_room(options->nsys_arguments, &options->nsys_argument_capacity,
+                                         count + 1, sizeof *arguments);
   if (arguments == NULL) {
     cli_complain(NULL, NULL, "out of memory");
     return CLI_FAILED;

@@ -13,12 +13,13 @@ typedef struct record_options {
   const char *trace;
   const char **nsys_arguments; /* NULL-terminated; NULL: none */
   size_t nsys_argument_count;
+  size_t nsys_argument_capacity;
   bool print_command;
   bool analyze;
-  char **command; /* borrowed from argv; NULL-terminated */
-  char id[32];    /* room for a run id of our own */
-  const char *given_run_dir;
+  char **command;            /* borrowed from argv; NULL-terminated */
+  const char *given_run_dir; /* as they were given; one of the two is NULL */
   const char *output_dir;
+  char id[32]; /* room for a run id of our own */
 } record_options;
 
 /* Returns -1 to go on, or the exit status where there is nothing more to do.

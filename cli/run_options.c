@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "list.h"
 #include "run_options.h"
 #include "terminal.h"
 #include "usage.h"
@@ -72,7 +73,8 @@ static int parse_set(run_options *options, const cli_common_options *common) {
   if (status >= 0) {
     return status;
   }
-  const char **set = realloc(options->set, (options->set_count + 1) * sizeof *set);
+  const char **set =
+      cli_list_room(options->set, &options->set_capacity, options->set_count, sizeof *set);
   if (set == NULL) {
     cli_complain(NULL, NULL, "out of memory");
     return CLI_FAILED;

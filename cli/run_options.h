@@ -19,11 +19,12 @@ typedef struct run_options {
   int64_t warmup;
   const char **set; /* as they were given: KEY=VALUE */
   size_t set_count;
+  size_t set_capacity;
   bool force;
 } run_options;
 
 #define RUN_OPTIONS_INIT \
-  { NULL, NULL, NULL, NULL, -1, -1, NULL, 0, false }
+  { NULL, NULL, NULL, NULL, -1, -1, NULL, 0, 0, false }
 
 /* Values for getopt_long(); those of a subcommand's own begin at RUN_OPTION_OWN. */
 enum {

@@ -15,11 +15,15 @@ static bool is_trace(const char *file) {
   return ends_with(file, ".nsys-rep") || ends_with(file, ".qdrep");
 }
 
+const char *cli_temporary_directory(void) {
+  const char *given = getenv("TMPDIR");
+  return given != NULL && given[0] != '\0' ? given : NULL;
+}
+
 nvtxa_status cli_source_open(const char *file, const cli_common_options *common,
                              const nvtxa_hooks *hooks, nvtxa_export **ret_exported,
                              const char **ret_path, nvtxa_error **reterr) {
   nvtxa_export_options options = NVTXA_EXPORT_OPTIONS_INIT;
-  const char *temporary = getenv("TMPDIR");
   *ret_exported = NULL;
   *ret_path = file;
   if (!is_trace(file)) {
@@ -29,7 +33,7 @@ nvtxa_status cli_source_open(const char *file, const cli_common_options *common,
   options.environment = environ;
   options.timeout_ns = common->timeout_ns;
   options.hooks = hooks;
-  options.temporary_directory = temporary != NULL && temporary[0] != '\0' ? temporary : NULL;
+  options.temporary_directory = cli_temporary_directory();
   nvtxa_status status = nvtxa_export_trace(file, &options, ret_exported, reterr);
   if (status == NVTXA_OK) {
     *ret_path = nvtxa_export_sqlite_path(*ret_exported);

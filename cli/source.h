@@ -8,6 +8,9 @@
 
 #include "common_options.h"
 
+/* TMPDIR; NULL for the library's default. */
+const char *cli_temporary_directory(void);
+
 /* Find the SQLite export to read for `file`. *ret_path is borrowed: from `file` or, where that is a
  * trace, from *ret_exported, which the caller gives back when all is read (NULL otherwise). */
 nvtxa_status cli_source_open(const char *file, const cli_common_options *common,

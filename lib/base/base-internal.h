@@ -74,6 +74,7 @@ nvtxa_text nvtxa__text(const char *string); /* NULL gives no text */
 bool nvtxa__text_equal(nvtxa_text a, nvtxa_text b);
 int nvtxa__text_compare(nvtxa_text a, nvtxa_text b); /* byte order */
 bool nvtxa__text_is(nvtxa_text text, const char *string);
+bool nvtxa__ends_with(const char *string, const char *ending); /* and something before that */
 
 /* Text from elsewhere for a message: control characters, backslashes and invalid UTF-8 escaped, cut
  * to the buffer with "..." at the end. Returns `buffer`. */

@@ -22,6 +22,12 @@ bool nvtxa__text_is(nvtxa_text text, const char *string) {
   return nvtxa__text_equal(text, nvtxa__text(string));
 }
 
+bool nvtxa__ends_with(const char *string, const char *ending) {
+  size_t length = strlen(string);
+  size_t ending_length = strlen(ending);
+  return length > ending_length && strcmp(string + length - ending_length, ending) == 0;
+}
+
 const char *nvtxa__quote(char buffer[NVTXA__QUOTED], const char *data, size_t length) {
   const size_t room = NVTXA__QUOTED - sizeof "...";
   size_t used = 0;

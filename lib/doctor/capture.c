@@ -3,10 +3,8 @@
  * gets, the trace exported, and its ranges read back. nsys reports success for nearly everything,
  * so that alone shows that it works.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "doctor-internal.h"
 
@@ -64,6 +62,7 @@ static nvtxa_status run_nsys(const struct attempt *attempt, const nvtxa__argumen
                                          &output, &result, reterr);
   const nvtxa__outcome outcome = {.rundir = &rundir,
                                   .capture_range = capture_range,
+                                  .waited = arguments->wait_for_range,
                                   .output = &output,
                                   .result = &result,
                                   .signs = &signs};
@@ -251,11 +250,7 @@ nvtxa_status nvtxa__examine_capture(const nvtxa__examination *examination, nvtxa
                              "it was built with the headers of NVTX)");
   }
   nvtxa_status status =
-      nvtxa__program_find(given[0], examination->options.environment, &program, &error);
-  if (status == NVTXA_OK && access(program, X_OK) != 0) {
-    status = nvtxa__fail(&error, NVTXA_ERROR_COMMAND_NOT_FOUND, &(nvtxa__where){.errnum = errno},
-                         "there is no program to record");
-  }
+      nvtxa__command_find(given[0], examination->options.environment, &program, &error);
   status = status != NVTXA_OK ? not_tried(examination->made, by_hand, error, reterr)
                               : examine_command(examination, program, reterr);
   free(program);

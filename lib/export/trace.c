@@ -12,12 +12,6 @@
 
 #include "export-internal.h"
 
-static bool ends_with(const char *name, const char *ending) {
-  size_t length = strlen(name);
-  size_t ending_length = strlen(ending);
-  return length > ending_length && strcmp(name + length - ending_length, ending) == 0;
-}
-
 static int compare_names(const void *a, const void *b) {
   return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -30,8 +24,8 @@ void nvtxa__leftovers_free(nvtxa__leftovers *found) {
 }
 
 static int leftovers_add(nvtxa__leftovers *found, const char *name) {
-  bool report = ends_with(name, ".nsys-rep");
-  if ((!report && !ends_with(name, ".qdstrm")) || strcmp(name, NVTXA__TRACE_FILE) == 0) {
+  bool report = nvtxa__ends_with(name, ".nsys-rep");
+  if ((!report && !nvtxa__ends_with(name, ".qdstrm")) || strcmp(name, NVTXA__TRACE_FILE) == 0) {
     return 0;
   }
   char *copy = strdup(name);

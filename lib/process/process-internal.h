@@ -12,12 +12,16 @@
 nvtxa_status nvtxa__program_find(const char *name, char *const *environment, char **ret_path,
                                  nvtxa_error **reterr);
 
-/* `environment`, or where that is NULL, what there is by default. */
-char *const *nvtxa__program_given(char *const *environment);
+/* The absolute path of a command that is the user's, if it can be run. */
+nvtxa_status nvtxa__command_find(const char *name, char *const *environment, char **ret_path,
+                                 nvtxa_error **reterr);
 
 /* `environment` without what makes nsys or Python run code from elsewhere. The array is the
  * caller's to free, its strings are borrowed; NULL when out of memory. */
 char **nvtxa__program_environment(char *const *environment);
+
+/* `environment` with one variable set to "NAME=..."; as above. */
+char **nvtxa__program_environment_with(char *const *environment, const char *name, char *variable);
 
 /* Append the command as one would type it: a POSIX shell makes the same arguments of it, and it
  * does no harm on a terminal. 0 or -1. */

@@ -91,36 +91,75 @@ nvtxa_status nvtxa__program_find(const char *name, char *const *environment, cha
   return NVTXA_OK;
 }
 
+nvtxa_status nvtxa__command_find(const char *name, char *const *environment, char **ret_path,
+                                 nvtxa_error **reterr) {
+  char quoted[NVTXA__QUOTED];
+  char *path = NULL;
+  nvtxa_error *error = NULL;
+  nvtxa_status status = nvtxa__program_find(name, environment, &path, &error);
+  if (status != NVTXA_OK && status != NVTXA_ERROR_NSYS_NOT_FOUND) {
+    return nvtxa__pass_on(reterr, status, error);
+  }
+  nvtxa_error_free(error);
+  if (path != NULL && access(path, X_OK) == 0) {
+    *ret_path = path;
+    return NVTXA_OK;
+  }
+  int errnum = path != NULL ? errno : 0;
+  free(path);
+  return nvtxa__fail(
+      reterr, NVTXA_ERROR_COMMAND_NOT_FOUND,
+      &(nvtxa__where){.errnum = errnum, .hint = "The command to record comes last, after --."},
+      "there is no program '%s' to run", nvtxa__quote(quoted, name, strlen(name)));
+}
+
 /* nsys takes report scripts from the first; Python, which makes the reports, takes modules, its
  * library and start-up code from variables of the second kind. PWD would name our directory. */
-static bool is_left_out(const char *variable) {
+static bool runs_code(const char *variable, const char *name) {
+  (void)name;
   return strncmp(variable, "NSYS_STATS_REPORT_PATH=", strlen("NSYS_STATS_REPORT_PATH=")) == 0 ||
          strncmp(variable, "PYTHON", strlen("PYTHON")) == 0 ||
          strncmp(variable, "PWD=", strlen("PWD=")) == 0;
 }
 
-char *const *nvtxa__program_given(char *const *environment) {
+/* A copy without the variables for which `leave_out` holds, with room for `more` at its end. The
+ * strings are borrowed; NULL when out of memory. */
+static char **copy_environment(char *const *environment, size_t more,
+                               bool (*leave_out)(const char *variable, const char *name),
+                               const char *name, size_t *ret_count) {
   static char *fallback[] = {(char *)"PATH=/usr/local/bin:/usr/bin:/bin", NULL};
-  return environment == NULL ? fallback : environment;
-}
-
-char **nvtxa__program_environment(char *const *environment) {
   size_t count = 0;
-  environment = nvtxa__program_given(environment);
+  environment = environment == NULL ? fallback : environment;
   while (environment[count] != NULL) {
     count++;
   }
-  char **kept = calloc(count + 1, sizeof *kept);
-  if (kept == NULL) {
-    return NULL;
-  }
-  size_t used = 0;
-  for (size_t i = 0; i < count; i++) {
-    if (!is_left_out(environment[i])) {
-      kept[used++] = environment[i];
+  char **kept = calloc(count + more + 1, sizeof *kept);
+  *ret_count = 0;
+  for (size_t i = 0; i < count && kept != NULL; i++) {
+    if (!leave_out(environment[i], name)) {
+      kept[(*ret_count)++] = environment[i];
     }
   }
   return kept;
+}
+
+char **nvtxa__program_environment(char *const *environment) {
+  size_t count;
+  return copy_environment(environment, 0, runs_code, NULL, &count);
+}
+
+static bool is_called(const char *variable, const char *name) {
+  size_t length = strlen(name);
+  return strncmp(variable, name, length) == 0 && variable[length] == '=';
+}
+
+char **nvtxa__program_environment_with(char *const *environment, const char *name, char *variable) {
+  size_t count;
+  char **made = copy_environment(environment, 1, is_called, name, &count);
+  if (made != NULL) {
+    made[count] = variable;
+  }
+  return made;
 }
 
 static bool is_plain(char byte) {

@@ -26,11 +26,18 @@ static int add(nvtxa__arguments *arguments, const char *text) {
   return 0;
 }
 
-static int add_joined(nvtxa__arguments *arguments, const char *first, const char *second) {
-  nvtxa__buffer text = {0};
-  int result = nvtxa__buffer_printf(&text, "%s%s", first, second);
-  result = result == 0 ? add(arguments, text.data) : result;
-  nvtxa__buffer_free(&text);
+static int add_printed(nvtxa__arguments *arguments, const char *format, ...) NVTXA__PRINTF(2, 3);
+
+static int add_printed(nvtxa__arguments *arguments, const char *format, ...) {
+  char *text = NULL;
+  va_list values;
+  va_start(values, format);
+  int length = vasprintf(&text, format, values);
+  va_end(values);
+  int result = length < 0 ? -1 : add(arguments, text);
+  if (length >= 0) {
+    free(text);
+  }
   return result;
 }
 
@@ -67,7 +74,6 @@ static bool has_own_capture(const nvtxa__recipe *recipe) {
 static int add_capture_range(nvtxa__arguments *arguments, const nvtxa__recipe *recipe,
                              const nvtxa_hooks *hooks) {
   char quoted[NVTXA__QUOTED];
-  nvtxa__buffer text = {0};
   if (has_own_capture(recipe)) {
     return 0;
   }
@@ -78,11 +84,10 @@ static int add_capture_range(nvtxa__arguments *arguments, const nvtxa__recipe *r
         nvtxa__quote(quoted, recipe->capture_range, strlen(recipe->capture_range)));
     return 0;
   }
+  arguments->wait_for_range = true;
   int result = add(arguments, "--capture-range=nvtx");
   if (result == 0 && given(recipe, "--nvtx-capture", 'p') == NULL) {
-    result = nvtxa__buffer_printf(&text, "--nvtx-capture=%s@*", recipe->capture_range);
-    result = result == 0 ? add(arguments, text.data) : result;
-    nvtxa__buffer_free(&text);
+    result = add_printed(arguments, "--nvtx-capture=%s@*", recipe->capture_range);
   }
   /* By default nsys ends the program with the range. */
   if (result == 0 && given(recipe, "--capture-range-end", '\0') == NULL) {
@@ -98,7 +103,7 @@ static int add_options(nvtxa__arguments *arguments, const nvtxa__recipe *recipe,
   int result = add(arguments, recipe->nsys);
   result = result == 0 ? add(arguments, "profile") : result;
   if (result == 0 && given(recipe, "--trace", 't') == NULL) {
-    result = add_joined(arguments, "--trace=", recipe->trace);
+    result = add_printed(arguments, "--trace=%s", recipe->trace);
   }
   if (result == 0 && given(recipe, "--sample", 's') == NULL) {
     result = add(arguments, "--sample=none");
@@ -131,14 +136,9 @@ static int add_given(nvtxa__arguments *arguments, const nvtxa__recipe *recipe) {
   const char *const *argument = recipe->nsys_arguments;
   int result = 0;
   for (; argument != NULL && *argument != NULL && result == 0; argument++) {
-    if (holds_variables(argument, variables)) {
-      nvtxa__buffer text = {0};
-      result = nvtxa__buffer_printf(&text, "%s,%s", *argument, register_only);
-      result = result == 0 ? add(arguments, text.data) : result;
-      nvtxa__buffer_free(&text);
-    } else {
-      result = add(arguments, *argument);
-    }
+    result = holds_variables(argument, variables)
+                 ? add_printed(arguments, "%s,%s", *argument, register_only)
+                 : add(arguments, *argument);
   }
   return result;
 }
@@ -156,22 +156,21 @@ static int add_output(nvtxa__arguments *arguments, const nvtxa__recipe *recipe) 
 }
 
 static int add_command(nvtxa__arguments *arguments, const nvtxa__recipe *recipe) {
-  nvtxa__buffer script = {0};
   int out = recipe->output_fd;
   int err = recipe->error_fd;
-  int result = nvtxa__buffer_printf(&script,
-                                    "if test -n \"$" NVTXA_MANIFEST_EXTRA
-                                    "\" && { true >&%d && true >&%d; } 2>/dev/null; "
-                                    "then exec \"$@\" >&%d 2>&%d %d>&- %d>&-; else exec \"$@\"; fi",
-                                    out, err, out, err, out, err);
-  const char *const shell[] = {"/bin/sh", "-c", script.data, "sh"};
-  for (size_t i = 0; i < NVTXA__COUNT(shell) && result == 0; i++) {
-    result = add(arguments, shell[i]);
-  }
+  int result = add(arguments, "/bin/sh");
+  result = result == 0 ? add(arguments, "-c") : result;
+  result = result == 0
+               ? add_printed(arguments,
+                             "if test -n \"$" NVTXA_MANIFEST_EXTRA
+                             "\" && { true >&%d && true >&%d; } 2>/dev/null; "
+                             "then exec \"$@\" >&%d 2>&%d %d>&- %d>&-; else exec \"$@\"; fi",
+                             out, err, out, err, out, err)
+               : result;
+  result = result == 0 ? add(arguments, "sh") : result;
   for (const char *const *word = recipe->command; *word != NULL && result == 0; word++) {
     result = add(arguments, *word);
   }
-  nvtxa__buffer_free(&script);
   return result;
 }
 
@@ -240,7 +239,6 @@ nvtxa_status nvtxa__arguments_make(nvtxa__arguments *arguments, const nvtxa__rec
   if (status != NVTXA_OK) {
     return status;
   }
-  arguments->wait_for_range = !has_own_capture(recipe) && can_be_named(recipe->capture_range);
   int result = add_options(arguments, recipe, hooks);
   result = result == 0 ? add_given(arguments, recipe) : result;
   result = result == 0 ? add_output(arguments, recipe) : result;

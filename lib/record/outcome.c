@@ -127,8 +127,7 @@ static nvtxa_status nothing(const nvtxa__outcome *outcome, const char *shown,
                                        .hint = "Free some space there, or record elsewhere."},
                        "nsys left no trace, and the disk had no room left while it worked");
   }
-  if (outcome->capture_range != NULL && !outcome->signs->started &&
-      outcome->output->error[0] == '\0') {
+  if (outcome->waited && !outcome->signs->started && outcome->output->error[0] == '\0') {
     return never_entered(outcome, shown, printed, reterr);
   }
   return nvtxa__fail(reterr, NVTXA_ERROR_TRACE_MISSING,

@@ -98,7 +98,8 @@ void nvtxa__outcome_watch(void *signs, const char *data, size_t length);
 
 typedef struct nvtxa__outcome {
   const nvtxa__rundir *rundir;
-  const char *capture_range; /* NULL: nsys did not wait for one */
+  const char *capture_range;
+  bool waited; /* nsys was to begin at it */
   const nvtxa__output *output;
   const nvtxa__result *result;
   const nvtxa__signs *signs;

@@ -23,28 +23,6 @@ struct work {
 
 /* ---- before it ---- */
 
-static nvtxa_status find_command(const nvtxa_record *record, nvtxa_error **reterr) {
-  char quoted[NVTXA__QUOTED];
-  char *path = NULL;
-  nvtxa_error *error = NULL;
-  nvtxa_status status = nvtxa__program_find(record->program, record->environment, &path, &error);
-  bool found = status == NVTXA_OK && access(path, X_OK) == 0;
-  int errnum = status == NVTXA_OK && !found ? errno : 0;
-  free(path);
-  if (found) {
-    return NVTXA_OK;
-  }
-  if (status != NVTXA_OK && status != NVTXA_ERROR_NSYS_NOT_FOUND) {
-    return nvtxa__pass_on(reterr, status, error);
-  }
-  nvtxa_error_free(error);
-  return nvtxa__fail(
-      reterr, NVTXA_ERROR_COMMAND_NOT_FOUND,
-      &(nvtxa__where){.errnum = errnum, .hint = "The command to record comes last, after --."},
-      "there is no program '%s' to run",
-      nvtxa__quote(quoted, record->program, strlen(record->program)));
-}
-
 /* The version is part of the manifest, and an nsys that cannot tell it cannot record either. */
 static nvtxa_status ask_version(const struct work *work, nvtxa_error **reterr) {
   static const int64_t time_ns = 60000000000;
@@ -62,29 +40,6 @@ static nvtxa_status ask_version(const struct work *work, nvtxa_error **reterr) {
   }
   nvtxa__buffer_free(&nsys.version);
   return status;
-}
-
-/* The caller's environment, and where the command may write facts. */
-static nvtxa_status make_environment(struct work *work, char *variable, nvtxa_error **reterr) {
-  char *const *given = nvtxa__program_given(work->record->environment);
-  size_t length = strlen(NVTXA_MANIFEST_EXTRA);
-  size_t count = 0;
-  while (given[count] != NULL) {
-    count++;
-  }
-  work->environment = calloc(count + 2, sizeof *work->environment);
-  if (work->environment == NULL) {
-    return nvtxa__out_of_memory(reterr);
-  }
-  size_t used = 0;
-  for (size_t i = 0; i < count; i++) {
-    bool replaced = strncmp(given[i], NVTXA_MANIFEST_EXTRA, length) == 0 && given[i][length] == '=';
-    if (!replaced) {
-      work->environment[used++] = given[i];
-    }
-  }
-  work->environment[used] = variable;
-  return NVTXA_OK;
 }
 
 /* ---- the run ---- */
@@ -178,7 +133,8 @@ static nvtxa_status finish(struct work *work, int exit_status, nvtxa_error **ret
   const nvtxa_record *record = work->record;
   const nvtxa__outcome outcome = {
       .rundir = &work->rundir,
-      .capture_range = record->arguments.wait_for_range ? record->capture_range : NULL,
+      .capture_range = record->capture_range,
+      .waited = record->arguments.wait_for_range,
       .output = &work->output,
       .result = &work->result,
       .signs = &work->signs,
@@ -227,7 +183,9 @@ static nvtxa_status record_in(struct work *work, nvtxa_record_result *result,
   nvtxa__buffer variable = {0};
   nvtxa_status status = name_extra(&work->rundir, &variable, reterr);
   if (status == NVTXA_OK) {
-    status = make_environment(work, variable.data, reterr);
+    work->environment = nvtxa__program_environment_with(work->record->environment,
+                                                        NVTXA_MANIFEST_EXTRA, variable.data);
+    status = work->environment == NULL ? nvtxa__out_of_memory(reterr) : NVTXA_OK;
   }
   if (status == NVTXA_OK) {
     status = ask_version(work, reterr);
@@ -252,9 +210,10 @@ static nvtxa_status run(nvtxa_record *record, nvtxa_record_result *result, nvtxa
     return nvtxa__out_of_memory(reterr);
   }
   work->record = record;
+  char *command = NULL; /* only to see that it is there */
   nvtxa_status status = nvtxa__program_find(record->nsys, record->environment, &work->nsys, reterr);
   if (status == NVTXA_OK) {
-    status = find_command(record, reterr);
+    status = nvtxa__command_find(record->program, record->environment, &command, reterr);
   }
   if (status == NVTXA_OK) {
     status = nvtxa__rundir_open(&work->rundir, record->run_dir, record->force, reterr);
@@ -264,6 +223,7 @@ static nvtxa_status run(nvtxa_record *record, nvtxa_record_result *result, nvtxa
     nvtxa__rundir_close(&work->rundir, &record->hooks);
   }
   nvtxa__facts_free(&work->facts);
+  free(command);
   free(work->nsys);
   free(work);
   return status;

@@ -86,18 +86,12 @@ static void remove_directories(const nvtxa__rundir *rundir) {
 
 /* ---- an earlier run ---- */
 
-static bool ends_with(const char *name, const char *ending) {
-  size_t length = strlen(name);
-  size_t ending_length = strlen(ending);
-  return length > ending_length && strcmp(name + length - ending_length, ending) == 0;
-}
-
 /* trace.nsys-rep, trace.1.nsys-rep, trace.qdstrm, trace.sqlite, and what is made of them. */
 static bool is_of_a_run(const char *name) {
   static const char *const names[] = {NVTXA__MANIFEST_FILE, NVTXA__EXTRA_FILE, NVTXA__SQLITE_FILE,
                                       NVTXA__STATS_DIR, "analysis.json"};
   bool is_trace = strncmp(name, "trace.", 6) == 0 &&
-                  (ends_with(name, ".nsys-rep") || ends_with(name, ".qdstrm"));
+                  (nvtxa__ends_with(name, ".nsys-rep") || nvtxa__ends_with(name, ".qdstrm"));
   for (size_t i = 0; i < NVTXA__COUNT(names) && !is_trace; i++) {
     is_trace = strcmp(name, names[i]) == 0;
   }

@@ -340,6 +340,13 @@ class Traps(RecordCase):
                    left=["manifest.yaml", "trace.1.nsys-rep", "trace.2.nsys-rep"],
                    options=("--capture-range", "a b"))
 
+    def test_numbered_with_options_of_the_caller(self):
+        """The name that the manifest has is the one to give, whatever nsys waited for."""
+        self.fails("nvtxa init NEW_DIR --trace trace.1.nsys-rep --capture-range train\n",
+                   leaves="trace.1.nsys-rep", left=["manifest.yaml", "trace.1.nsys-rep"],
+                   options=("--capture-range", "train", "--nsys-arg=-c",
+                            "--nsys-arg=cudaProfilerApi"))
+
     def test_empty_trace(self):
         self.fails("nsys left an empty trace\n", leaves="trace.nsys-rep", STANDIN_TRACE="",
                    left=["manifest.yaml", "trace.nsys-rep"])
